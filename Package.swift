@@ -22,6 +22,7 @@ let package = Package(
     // What an application uses. Each of the others needs one import as well, and shows one thing whole.
     .library(name: "Coffer", targets: ["Coffer"]),
     .library(name: "CofferAgent", targets: ["CofferAgent"]),
+    .library(name: "CofferConfiguration", targets: ["CofferConfiguration"]),
     .library(name: "CofferDefaults", targets: ["CofferDefaults"]),
     .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
     .library(name: "CofferLogin", targets: ["CofferLogin"]),
@@ -35,10 +36,12 @@ let package = Package(
   ],
   traits: [
     .trait(name: "CommandLine", description: "The program `coffer`; traits: [] leaves it out."),
+    .trait(name: "Configuration", description: "What `CofferConfiguration` is for: a provider for swift-configuration."),
     .default(enabledTraits: ["CommandLine"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
   ],
@@ -117,6 +120,14 @@ let package = Package(
       name: "CofferLogin",
       dependencies: [
         "Coffer", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferPlatform", "CCofferLibraries", systemPackage,
+      ],
+      swiftSettings: strict),
+    // Empty without its trait, so that nobody else fetches swift-configuration.
+    .target(
+      name: "CofferConfiguration",
+      dependencies: [
+        "CofferStorage", "CofferPlatform",
+        .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
       ],
       swiftSettings: strict),
     .executableTarget(

@@ -21,6 +21,7 @@ enum CommandLineBenchmark {
     for service in ["github", "https://github.com"] {
       try shell("printf s3cret | \(tools.coffer) vault set \(service) alice --key-file \(key)")
     }
+    try shell("printf s3cret | \(tools.coffer) auth login git.example --with-token --expires 1d --quiet --key-file \(key)")
     try shell("\(tools.coffer) unlock --quiet --key-file \(key)")
     defer { do { try shell("\(tools.coffer) agent stop") } catch { print("the agent was left running: \(error)") } }
     let docker = try file("docker.in", "registry.example", in: folder)
@@ -35,6 +36,7 @@ enum CommandLineBenchmark {
         process("coffer --version", [tools.coffer, "--version"], [.microseconds(4000)]),
         process("coffer vault get SERVICE ACCOUNT, agent", get, [.microseconds(5000), .microseconds(4000)]),
         process("coffer vault get SERVICE, agent", Array(get.dropLast()), [.microseconds(5000)]),
+        process("coffer auth token HOST, agent", [tools.coffer, "auth", "token", "git.example"], [.microseconds(5000)]),
         process("coffer vault get, key file", get + ["--key-file", key], [.microseconds(8000)]),
         process("git-credential-coffer get, agent", [tools.gitHelper, "get"], [.microseconds(5000)], input: git),
         process("docker-credential-coffer get, agent", [tools.dockerHelper, "get"], [.microseconds(5000)], input: docker),

@@ -16,7 +16,7 @@ public struct DeviceLogin: Sendable {
 
   private let client: OAuthClient
   private let deviceCode: SecretForm
-  private let firstInterval: Double
+  let firstInterval: Double
 
   /// Seconds between two questions where the server does not say, as RFC 8628, 3.5 has them.
   private static let usualInterval = 5.0
@@ -48,8 +48,9 @@ public struct DeviceLogin: Sendable {
     self.deviceCode = deviceCode
     self.client = client
     expires = now.addingTimeInterval(min(max(0, answer.seconds("expires_in") ?? 900), Self.longestLife))
+    // Whole seconds (RFC 8628, 3.2): by one that is nearly none the server would be asked without a pause.
     let interval = answer.seconds("interval") ?? Self.usualInterval
-    firstInterval = interval > 0 ? min(interval, Self.longestInterval) : Self.usualInterval
+    firstInterval = interval >= 1 ? min(interval, Self.longestInterval) : Self.usualInterval
   }
 
   /// Waits until the person has answered.
@@ -118,10 +119,11 @@ extension OAuthClient {
     let now = Date()
     let answer = try post(&form, to: endpoint, cancellation)
     try OAuthFailure.checkReached(answer.status, endpoint.text)
+    let cure = "check the client's id and its scopes, and that it may log in by a code"
+    if let refusal = OAuthFailure(silent: answer) { throw refusal.error("to begin a login", endpoint.text, cure: cure) }
     let parts = try OAuthAnswer(answer.body, place: endpoint.text)
     if let code = parts.texts["error"] {
-      throw OAuthFailure(parts, code, form).error(
-        "to begin a login", endpoint.text, cure: "check the client's id and its scopes, and that it may log in by a code")
+      throw OAuthFailure(parts, code, form).error("to begin a login", endpoint.text, cure: cure)
     }
     return try DeviceLogin(self, parts, at: now, place: endpoint.text)
   }

@@ -86,9 +86,10 @@ public struct OAuthClient: Sendable {
     let answer = try post(&form, to: endpoint, cancellation)
     try OAuthFailure.checkReached(answer.status, endpoint.text)
     guard answer.status != 200 else { return true }
+    let (doing, cure) = ("to take the token back", "take it back on the server's own page")
+    if let refusal = OAuthFailure(silent: answer) { throw refusal.error(doing, endpoint.text, cure: cure) }
     let parts = try OAuthAnswer(answer.body, place: endpoint.text)
-    throw OAuthFailure(parts, parts.texts["error"] ?? "", form).error(
-      "to take the token back", endpoint.text, cure: "take it back on the server's own page")
+    throw OAuthFailure(parts, parts.texts["error"] ?? "", form).error(doing, endpoint.text, cure: cure)
   }
 
   // MARK: What all ways share
@@ -112,6 +113,7 @@ public struct OAuthClient: Sendable {
     let place = server.token.text
     let answer = try post(&form, to: server.token, cancellation)
     try OAuthFailure.checkReached(answer.status, place)
+    if let refusal = OAuthFailure(silent: answer) { return .refused(refusal) }
     let parts = try OAuthAnswer(answer.body, place: place)
     if let code = parts.texts["error"] { return .refused(OAuthFailure(parts, code, form)) }
     guard answer.status == 200 else {

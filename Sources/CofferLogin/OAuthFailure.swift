@@ -19,6 +19,13 @@ struct OAuthFailure {
     }
   }
 
+  /// A refusal without a word, such as Glewlwyd's of a refresh token that has ended; nil for any other answer.
+  init?(silent answer: borrowing HTTPAnswer) {
+    guard [400, 401, 403].contains(answer.status), answer.body.count == 0 else { return nil }
+    code = "status \(answer.status), without a reason"
+    description = nil
+  }
+
   /// - Parameter doing: what was refused, as a noun.
   func error(_ doing: String, _ place: String, cure: String) -> StoreError {
     StoreError(

@@ -1,7 +1,7 @@
 internal import CofferPlatform
 
 /// The keys and families of some key spaces, once they are known to fit together.
-struct DeclaredKeys {
+package struct DeclaredKeys {
   /// The keys that are no family's members.
   let byName: [String: any DeclaredKey]
   /// No two of them own the same name, and none owns a key of ``byName``.
@@ -36,6 +36,9 @@ struct DeclaredKeys {
     byName = declared
     self.families = families
   }
+
+  /// The key that is stored as `name`, or the family that owns the name; nil where none is.
+  package func declaration(of name: String) -> (any DeclaredKey)? { byName[name] ?? family(of: name) }
 
   /// The family that owns `name`.
   func family(of name: String) -> (any OpenedFamily)? { families.first { $0.owns(name) } }

@@ -13,7 +13,7 @@ public final class StorageRouter: Sendable {
   /// The keys that were given at open, by name.
   public var declared: [String: any DeclaredKey] { keys.byName }
   /// Those keys, and the families.
-  let keys: DeclaredKeys
+  package let keys: DeclaredKeys
   /// What follows keys, and ends when the router is closed.
   let sequences = Handler<Void>()
   let migrator = Migrator()

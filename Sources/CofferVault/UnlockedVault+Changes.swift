@@ -41,20 +41,25 @@ extension UnlockedVault {
   ///   unless it is `.outcomeUnknown`.
   @discardableResult
   public borrowing func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
+    try checkNames(of: changes)
+    return try core.write { (vault, sealed) throws(StoreError) in try vault.items.apply(changes, &sealed) }
+  }
+
+  /// Writes all of `changes` as ``apply(_:)`` does, up to the commit, and takes them back: whoever asks a person or a server for what is
+  /// stored next hears before that whether it can be stored. Nothing has changed afterwards, and nobody is told of anything.
+  ///
+  /// - Throws: what ``apply(_:)`` throws, `.noSpace` and `.readOnly` among it, but for `.outcomeUnknown`.
+  public borrowing func rehearse(_ changes: [ItemChange]) throws(StoreError) {
+    try checkNames(of: changes)
+    try core.rehearse { (vault, sealed) throws(StoreError) in _ = try vault.items.apply(changes, &sealed) }
+  }
+
+  private borrowing func checkNames(of changes: [ItemChange]) throws(StoreError) {
     var names: Set<ItemName> = []
     for name in changes.flatMap(\.names) where !names.insert(name).inserted {
       throw StoreError(
         .ambiguous, "the item is changed twice in one step", key: name.description, place: place.description,
         cure: "make the changes one after the other")
-    }
-    return try core.write { (vault, sealed) throws(StoreError) in
-      var items: [VaultItem] = []
-      for change in changes {
-        do throws(StoreError) {
-          if let item = try vault.items.apply(change, &sealed) { items.append(item) }
-        } catch { throw error.about(key: change.name.description) }
-      }
-      return items
     }
   }
 
@@ -80,6 +85,17 @@ extension UnlockedVault {
 }
 
 extension ItemTable {
+  /// Makes all of `changes` within a write transaction, and returns what a listing now says of each item that was set or moved.
+  fileprivate func apply(_ changes: [ItemChange], _ sealed: inout Change) throws(StoreError) -> [VaultItem] {
+    var items: [VaultItem] = []
+    for change in changes {
+      do throws(StoreError) {
+        if let item = try apply(change, &sealed) { items.append(item) }
+      } catch { throw error.about(key: change.name.description) }
+    }
+    return items
+  }
+
   /// Makes one change within a write transaction that has not touched its item before.
   fileprivate func apply(_ itemChange: ItemChange, _ change: inout Change) throws(StoreError) -> VaultItem? {
     switch itemChange {

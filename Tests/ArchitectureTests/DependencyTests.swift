@@ -46,6 +46,9 @@ struct DependencyTests {
     guard let without = try fetched(", traits: []"), let with = try fetched("") else { return }
     #expect(without == ["swift-log", "swift-system"])
     #expect(with == ["swift-argument-parser", "swift-log", "swift-system"])
+    // Beside it what swift-configuration itself asks for.
+    guard let configured = try fetched(", traits: [\"Configuration\"]") else { return }
+    #expect(configured.contains("swift-configuration") && !configured.contains("swift-argument-parser"))
   }
 }
 

@@ -20,6 +20,7 @@ import Testing
     "CofferPostgres": ["CofferVault", "CofferMemory", "CofferPlatform", "CCofferLibraries", "SystemPackage"],
     "CofferAgent": ["CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage"],
     "CofferValues": ["CofferStorage", "CofferDefaults", "CofferPlatform", "SystemPackage"],
+    "CofferConfiguration": ["CofferStorage", "CofferPlatform", "Configuration"],
     "Coffer": [
       "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent", "CofferPlatform", "SystemPackage",
     ],

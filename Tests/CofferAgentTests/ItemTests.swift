@@ -129,6 +129,27 @@ import Testing
     #expect(try client.list().map(\.name) == [new])
   }
 
+  @Test func `a rehearsal finds what a change would find, and changes nothing`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let client = agent.client()
+    let name = try ItemName(service: "a")
+    let item = try client.set(form("v"), for: name)
+    let before = try agent.vault().status().generation
+    let changes: [ItemChange] = [
+      .set(try form("w"), for: name, if: item.isUnchanged), .set(try form("x"), for: try ItemName(service: "b")),
+    ]
+    try client.rehearse(changes)
+    try agent.vault().rehearse(changes)
+    #expect(try client.list().map(\.name) == [name] && client.item(name)?.revision == item.revision)
+    #expect(kind { try client.rehearse([.set(try form("w"), for: name, if: .absent)]) } == .alreadyExists)
+    #expect(kind { try client.rehearse([.remove(name), .remove(name)]) } == .ambiguous)
+    #expect(try agent.vault().status().generation == before)
+    // What was rehearsed can be done, and what is done later is what stays.
+    #expect(try client.apply(changes).count == 2)
+    #expect(try agent.vault().verify().items == 2)
+  }
+
   @Test func `the largest value and long listings pass`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }

@@ -9,6 +9,8 @@ import Testing
 @Suite(.tags(.process), .wholeRun)
 struct SecretTraceTests {
   private static let canary = "canary-Zk3vQ9sLw8Xy2Bn5Rt7U"
+  /// The secret of a client of a server, and what its tokens begin with.
+  private static let canaries = [canary, OAuthServer.mark, OAuthServer.secret]
 
   /// A named pipe whose ends a test holds, so that whoever reads or writes it can be kept where it is.
   private final class Gate {
@@ -57,8 +59,10 @@ struct SecretTraceTests {
   }
 
   /// Searches what the system shows of the processes; returns how many it could look into.
+  ///
+  /// - Parameter isRunning: whether one must be there to be looked into.
   @discardableResult
-  private func search(_ roots: [pid_t], while what: String) throws -> Int {
+  private func search(_ roots: [pid_t], isRunning: Bool = true, while what: String) throws -> Int {
     let processes = try Self.family(roots)
     var searched = 0
     for process in processes {
@@ -66,11 +70,18 @@ struct SecretTraceTests {
         // What this user may not read, nobody else of this user may either.
         guard let content = FileManager.default.contents(atPath: "/proc/\(process)/\(file)") else { continue }
         searched += file == "cmdline" && !content.isEmpty ? 1 : 0
-        #expect(content.range(of: Data(Self.canary.utf8)) == nil, "\(what): /proc/\(process)/\(file) shows the secret")
+        for canary in Self.canaries {
+          #expect(content.range(of: Data(canary.utf8)) == nil, "\(what): /proc/\(process)/\(file) shows the secret")
+        }
       }
     }
-    #expect(searched > 0, "\(what): no process was seen")
+    #expect(searched > 0 || !isRunning, "\(what): no process was seen")
     return searched
+  }
+
+  /// Searches again and again, until the program has ended.
+  private func search(_ child: Child, while what: String) throws {
+    repeat { try search([child.id], isRunning: false, while: what) } while try !child.hasEnded()
   }
 
   private func searchFiles(_ home: Home) {
@@ -79,7 +90,7 @@ struct SecretTraceTests {
       var facts = stat()
       guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, !path.contains("/.run/") else { continue }
       let content = FileManager.default.contents(atPath: path)
-      #expect(content?.range(of: Data(Self.canary.utf8)) == nil, "\(file) holds the secret")
+      for canary in Self.canaries { #expect(content?.range(of: Data(canary.utf8)) == nil, "\(file) holds the secret") }
     }
   }
 
@@ -148,6 +159,43 @@ struct SecretTraceTests {
       unlink(gate.path)
     }
     searchFiles(home)
+  }
+
+  @Test(arguments: [false, true])
+  func `a login, a renewal and a logout at a server: while they wait for it, and what they leave`(web: Bool) throws {
+    let server = try OAuthServer(.authlib)
+    let home = try Home.withVault()
+    let secret = try home.file("secret", OAuthServer.secret)
+    try home.transcript(
+      "auth provider add git.example --issuer \(server.issuer) --client-id \(web ? "service" : "program") --client-secret-file \(secret)",
+      err: "git.example logs in at")
+    unlink(secret)
+    // The server has the requests wait, each with its tokens on its way or its client's secret in it.
+    let slow = { (path: String) in try server.fault(503, String(repeating: " ", count: 100), drip: 0.02, at: path) }
+    let login = try home.startLogin(server, web: web)
+    _ = try #require(try login.page())
+    try search([login.command.child.id], while: "login, web \(web)")
+    try slow("/token")
+    try login.answer(server)
+    try search(login.command.child, while: "login, web \(web)")
+    var end = try login.command.end()
+    // A login by a code asks a server again that has a fault for a moment; a code that a browser brought is good once.
+    #expect(end.status == (web ? 75 : 0), "\(end.err)")
+    if web { try home.logIn(server) }
+    for words in [["auth", "token", "--fresh"], ["auth", "refresh"], ["auth", "logout"]] {
+      try slow(words[1] == "logout" ? "/revoke" : "/token")
+      let command = try home.start(words)
+      try search(command.child, while: "\(words)")
+      end = try command.end()
+      #expect(end.status == (words[1] == "logout" ? 0 : 75), "\(words): \(end.err)")
+      #expect(Self.canaries.allSatisfy { !end.err.contains($0) && !end.out.contains($0) })
+      if words[1] != "logout" { #expect(try home.coffer("auth refresh").status == 0) }
+    }
+    searchFiles(home)
+    for log in ["vault log", "vault log --json"] {
+      let out = try home.coffer(log)
+      #expect(out.status == 0 && Self.canaries.allSatisfy { !out.out.contains($0) })
+    }
   }
 
   @Test

@@ -6,97 +6,153 @@ import Testing
 
 @testable import CofferLogin
 
-/// Logins at a real server: Authlib's.
+/// Logins at real servers, case by case. What a whole program does in a fault is in `LoginFaultTests`.
 @Suite(.tags(.process), .wholeRun) struct LoginTests {
   private func text(_ form: SecretForm?) -> String { form?.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } ?? "" }
 
-  private func program(_ server: AuthlibServer) async throws -> OAuthClient {
-    OAuthClient(id: "program", at: try await .discover(issuer: server.issuer), scopes: ["read"])
+  private func client(_ server: OAuthServer) async throws -> OAuthClient {
+    OAuthClient(
+      id: server.kind.client, secret: server.kind.secret.map(secret), at: try await .discover(issuer: server.issuer),
+      scopes: ["read"])
   }
 
-  private func device(_ client: OAuthClient, _ server: AuthlibServer, _ answers: String...) async throws -> OAuthTokens {
+  private func device(_ client: OAuthClient, _ server: OAuthServer, _ answers: String...) async throws -> OAuthTokens {
     let login = try await client.loginByCode()
     for answer in answers { try server.control(answer, ["code": login.userCode]) }
     return try await login.wait()
   }
 
-  @Test func `a person who enters the code is logged in, and the tokens renew each other until they are taken back`() async throws
-  {
-    guard let server = try AuthlibServer() else { return }
-    let client = try await program(server)
-    let login = try await client.loginByCode()
+  private func browser(_ client: OAuthClient, _ server: OAuthServer) async throws -> OAuthTokens {
+    let login = try client.loginByBrowser()
+    async let waited = login.wait()
+    try await server.visit(login.url)
+    return try await waited
+  }
+
+  // MARK: By a code
+
+  @Test(arguments: OAuthServer.Kind.withCodes)
+  func `a person who enters the code is logged in`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let login = try await client(server).loginByCode()
     #expect(login.verificationURL == "\(server.issuer)/device" && login.completeURL?.hasSuffix(login.userCode) == true)
     async let waited = login.wait()
+    // The server is asked once before: it waits for the person.
     try await Task.sleep(for: .seconds(1.5))
     try server.control("allow", ["code": login.userCode])
-    let first = try await waited
-    #expect(try server.takes(text(first.access)))
-    #expect(first.type == "Bearer" && first.scope == "read")
-    let life = try #require(first.expires).timeIntervalSinceNow
+    let tokens = try await waited
+    #expect(try server.takes(text(tokens.access)))
+    #expect(tokens.type.lowercased() == "bearer" && tokens.scope == "read")
+    let life = try #require(tokens.expires).timeIntervalSinceNow
     #expect(life > 3500 && life < 3545)
-
-    let second = try await client.tokens(refreshing: #require(first.refresh))
-    #expect(try server.takes(text(second.access)))
-    #expect(text(second.refresh) != text(first.refresh))
-    #expect(try await client.revoke(#require(second.refresh)))
-    #expect(try !server.takes(text(second.access)))
-    await #expect(throws: StoreError.self) { try await client.tokens(refreshing: #require(second.refresh)) }
   }
 
-  @Test func `a refresh token that was used before ends the login, and the error says so`() async throws {
-    guard let server = try AuthlibServer() else { return }
-    let client = try await program(server)
-    let first = try await device(client, server, "allow")
-    let second = try await client.tokens(refreshing: #require(first.refresh))
-    let error = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: #require(first.refresh)) }
-    #expect(error?.kind == .loginRefused && error?.what == "the server refuses to renew the login: invalid_grant")
-    #expect(error?.description.contains("used before") == true)
-    #expect(try !server.takes(text(second.access)))
+  @Test(arguments: OAuthServer.Kind.present)
+  func `a server without logins by a code is told from one with them`(kind: OAuthServer.Kind) async throws {
+    let client = try await client(OAuthServer(kind))
+    #expect((client.server.deviceAuthorizationEndpoint != nil) == OAuthServer.Kind.withCodes.contains(kind))
+    guard client.server.deviceAuthorizationEndpoint == nil else { return }
+    let error = await #expect(throws: StoreError.self) { try await client.loginByCode() }
+    #expect(error?.kind == .unsupported)
   }
 
-  @Test func `whoever says no, waits too long or is told to slow down is understood`() async throws {
-    guard let server = try AuthlibServer() else { return }
-    let client = try await program(server)
-    let denied = await #expect(throws: StoreError.self) { try await device(client, server, "deny") }
-    #expect(denied?.kind == .loginRefused && denied?.what.hasPrefix("the server refuses the login: access_denied") == true)
-    let ended = await #expect(throws: StoreError.self) { try await device(client, server, "end") }
-    #expect(ended?.kind == .loginRefused && ended?.what == "the code ended before it was entered")
+  @Test(arguments: OAuthServer.Kind.present.filter(\.takesNo))
+  func `whoever says no is understood`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let error = await #expect(throws: StoreError.self) { try await device(client(server), server, "deny") }
+    #expect(error?.kind == .loginRefused && error?.what.hasPrefix("the server refuses the login: access_denied") == true)
+  }
+
+  @Test(arguments: OAuthServer.Kind.withCodes)
+  func `a code that ended before it was entered is told`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let error = await #expect(throws: StoreError.self) { try await device(client(server), server, "end") }
+    #expect(error?.kind == .loginRefused && error?.what == "the code ended before it was entered")
+  }
+
+  @Test(arguments: OAuthServer.Kind.withCodes)
+  func `a server that wants to be asked less often is`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
     let start = ContinuousClock.now
-    _ = try await device(client, server, "slow", "allow")
+    _ = try await device(client(server), server, "slow", "allow")
     // One second, the server's interval, and then five more than that.
     #expect(ContinuousClock.now - start >= .seconds(6.9))
   }
 
-  @Test func `a login that nobody waits for any more ends at once`() async throws {
-    guard let server = try AuthlibServer() else { return }
-    let login = try await program(server).loginByCode()
+  @Test(arguments: OAuthServer.Kind.withCodes)
+  func `a login that nobody waits for any more ends at once`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let login = try await client(server).loginByCode()
     let waiting = Task { try await login.wait() }
     try await Task.sleep(for: .milliseconds(200))
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
   }
 
-  @Test func `the browser comes back with a code, which is good once and for this login alone`() async throws {
-    guard let server = try AuthlibServer() else { return }
-    let client = try await program(server)
-    let login = try client.loginByBrowser()
+  @Test(arguments: OAuthServer.Kind.withCodes)
+  func `a server that goes away for a moment ends no login, and one that stays away is told`(kind: OAuthServer.Kind) async throws
+  {
+    let server = try OAuthServer(kind)
+    let client = try await client(server)
+    let login = try await client.loginByCode()
+    try server.control("allow", ["code": login.userCode])
+    try server.fault(503, times: 2)
+    #expect(try await server.takes(text(login.wait().access)))
+    server.stop()
+    let error = await #expect(throws: StoreError.self) { try await client.loginByCode() }
+    #expect(error?.kind == .unreachable)
+  }
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `an interval of less than a second is none, and none is five seconds`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let place = try await AuthorizationServer.discover(issuer: server.issuer)
+    let client = OAuthClient(
+      id: "program",
+      at: try AuthorizationServer(
+        token: place.tokenEndpoint, deviceAuthorization: place.deviceAuthorizationEndpoint ?? place.tokenEndpoint))
+    for interval in ["-5", "0", "1e-300", "null"] {
+      try server.fault(
+        200,
+        """
+        {"device_code": "d", "user_code": "U", "verification_uri": "https://id.example/", "expires_in": 600, "interval": \(interval)}
+        """)
+      let login = try await client.loginByCode()
+      #expect(login.firstInterval == 5, "\(interval): \(login.firstInterval)")
+    }
+  }
+
+  // MARK: By the browser
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `the browser comes back with a code`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let login = try await client(server).loginByBrowser()
     #expect(login.url.contains("code_challenge_method=S256") && login.url.contains("scope=read"))
     async let waited = login.wait()
-    let page = try server.browse(login.url)
+    let page = try await server.visit(login.url)
     #expect(page.contains("You can close this page"))
     #expect(try await server.takes(text(waited.access)))
+  }
 
+  @Test(arguments: OAuthServer.Kind.present)
+  func `what the browser brings of another login, another server or of nothing is refused`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let client = try await client(server)
+    // Glewlwyd says that it names itself in each answer, and is not believed without.
+    let issuer = "&iss=\(server.issuer)"
     for (query, what) in [
-      ("code=stolen&state=another", "what came back is of another login"), ("state=STATE", "what came back holds no code"),
-      ("error=access_denied&state=STATE", "the server refuses the login: access_denied"),
+      ("code=stolen&state=another", "what came back is of another login"),
+      ("state=STATE\(issuer)", "what came back holds no code"),
+      ("error=access_denied&state=STATE\(issuer)", "the server refuses the login: access_denied"),
       ("code=c&state=STATE&iss=https://elsewhere.example", "what came back is of another server"),
-      ("code=forged&state=STATE", "the server refuses the code: invalid_grant"),
+      ("code=forged&state=STATE\(issuer)", "the server refuses the code: "),
     ] {
       let login = try client.loginByBrowser()
       let parts = try #require(URLComponents(string: login.url)?.queryItems)
       let value = { name in parts.first { $0.name == name }?.value ?? "" }
       async let waited = login.wait()
-      try server.browse("\(value("redirect_uri"))?\(query.replacing("STATE", with: value("state")))")
+      try await server.visit("\(value("redirect_uri"))?\(query.replacing("STATE", with: value("state")))")
       do {
         _ = try await waited
         Issue.record("\(query) is taken")
@@ -104,74 +160,155 @@ import Testing
     }
   }
 
-  @Test func `a service logs in with its secret, and with no other`() async throws {
-    guard let server = try AuthlibServer() else { return }
-    let place = try await AuthorizationServer.discover(issuer: server.issuer)
-    let tokens = try await OAuthClient(id: "service", secret: secret(AuthlibServer.secret), at: place, scopes: ["read"])
-      .tokensOfItsOwn()
+  @Test(arguments: OAuthServer.Kind.present)
+  func `a code is good once`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let client = try await client(server)
+    // The pair of RFC 7636, appendix B.
+    let (verifier, challenge) = (
+      "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    )
+    let redirect = "http://127.0.0.1:1/callback"
+    let page = try #require(client.server.authorizationEndpoint)
+    let answer = try server.destination(
+      of: "\(page)?response_type=code&client_id=\(client.id)&redirect_uri=\(redirect)&state=s&scope=read"
+        + "&code_challenge=\(challenge)&code_challenge_method=S256")
+    let code = try #require(URLComponents(string: answer)?.queryItems?.first { $0.name == "code" }?.value, "\(answer)")
+    var form = Form()
+    form.add("grant_type", "authorization_code")
+    form.add("code", secret(code))
+    form.add("redirect_uri", redirect)
+    form.add("code_verifier", secret(verifier))
+    let tokens = try client.tokens(form, "the code", cure: "", nil)
     #expect(try server.takes(text(tokens.access)))
+    let again = form
+    let error = #expect(throws: StoreError.self) { try client.tokens(again, "the code", cure: "", nil) }
+    #expect(error?.kind == .loginRefused, "\(error?.description ?? "")")
+  }
+
+  // MARK: Renewal and its end
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `tokens renew each other until they are taken back`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let client = try await client(server)
+    let first = try await browser(client, server)
+    let second = try await client.tokens(refreshing: #require(first.refresh))
+    #expect(try server.takes(text(second.access)))
+    #expect(text(second.refresh) != text(first.refresh))
+    #expect(try await client.revoke(#require(second.refresh)))
+    // Glewlwyd's access tokens live on without what renews them.
+    if kind != .glewlwyd { #expect(try !server.takes(text(second.access))) }
+    // Whether this program took it back or another did: a person, a colleague, the server.
+    let error = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: #require(second.refresh)) }
+    #expect(error?.kind == .loginRefused, "\(error?.description ?? "")")
+  }
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `a refresh token that was used before ends the login, and the error says so`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let client = try await client(server)
+    let first = try await browser(client, server)
+    let second = try await client.tokens(refreshing: #require(first.refresh))
+    let error = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: #require(first.refresh)) }
+    let reason = kind == .glewlwyd ? "status 400, without a reason" : "invalid_grant"
+    #expect(error?.kind == .loginRefused && error?.what == "the server refuses to renew the login: \(reason)")
+    #expect(error?.description.contains("used before") == true)
+    let next = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: #require(second.refresh)) }
+    #expect(next?.kind == .loginRefused)
+  }
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `a service logs in with its secret, and with no other`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let place = try await AuthorizationServer.discover(issuer: server.issuer)
+    let tokens = try await OAuthClient(id: "service", secret: secret(OAuthServer.secret), at: place, scopes: ["read"])
+      .tokensOfItsOwn()
+    // Glewlwyd's page for whoever shows a token knows people alone.
+    if kind != .glewlwyd { #expect(try server.takes(text(tokens.access))) }
     let body = try AuthorizationServer(token: place.tokenEndpoint, takesSecretInBody: true)
-    let other = try await OAuthClient(id: "service", secret: secret(AuthlibServer.secret), at: body).tokensOfItsOwn()
-    #expect(try server.takes(text(other.access)))
+    let other = try await OAuthClient(id: "service", secret: secret(OAuthServer.secret), at: body, scopes: ["read"])
+      .tokensOfItsOwn()
+    #expect(!text(other.access).isEmpty)
     for wrong in [secret("another"), nil] {
       let error = await #expect(throws: StoreError.self) {
-        try await OAuthClient(id: "service", secret: wrong, at: place).tokensOfItsOwn()
+        try await OAuthClient(id: "service", secret: wrong, at: place, scopes: ["read"]).tokensOfItsOwn()
       }
-      #expect(error?.kind == .loginRefused && error?.what.contains("invalid_client") == true)
+      #expect(error?.kind == .loginRefused, "\(error?.description ?? "")")
     }
   }
+
+  // MARK: Answers that are none
 
   /// What a server may answer in the place of tokens, and what that is.
   private static let answers: [(status: Int, body: String, copies: Int, kind: StoreError.Kind)] = [
     (500, "fault", 1, .unreachable), (503, "{}", 1, .unreachable), (429, "", 1, .unreachable),
-    (302, "elsewhere", 1, .damaged), (200, "<html>Sign in</html>", 1, .damaged), (200, "", 1, .damaged), (200, "{}", 1, .damaged),
+    (200, "<html>Sign in</html>", 1, .damaged), (200, "", 1, .damaged), (200, "{}", 1, .damaged),
     (200, "{\"access_token\": 5}", 1, .damaged), (200, "{\"access_token\": \"a\"", 1, .damaged),
     (200, "{\"access_token\": \"a\", \"access_token\": \"b\"}", 1, .damaged),
     (200, "{\"access_token\": \"a\", \"expires_in\": \"soon\"}", 1, .damaged),
-    (200, "[]", 1, .damaged), (404, "not here", 1, .damaged), (400, "{}", 1, .damaged), (200, "x", 1 << 20, .damaged),
+    (200, "[]", 1, .damaged), (404, "not here", 1, .damaged), (400, "{}", 1, .damaged), (400, "<html>", 1, .damaged),
+    // A gigabyte, and a body without an end.
+    (200, String(repeating: "x", count: 1 << 10), 1 << 20, .damaged), (200, "x", 0, .damaged),
+    // As Glewlwyd answers what it does not know.
+    (400, "", 1, .loginRefused), (401, "", 1, .loginRefused), (403, "", 1, .loginRefused), (404, "", 1, .damaged),
     // As GitHub answers errors.
     (200, "{\"error\": \"bad_refresh_token\", \"error_description\": \"The refresh token is incorrect.\"}", 1, .loginRefused),
     (200, "{\"error\": \"\\u001b[31m no word\"}", 1, .loginRefused),
   ]
 
-  @Test func `answers that are none are told as what they are, and give no secret away`() async throws {
-    guard let server = try AuthlibServer() else { return }
-    let client = try await program(server)
+  @Test(arguments: OAuthServer.Kind.present)
+  func `answers that are none are told as what they are, and give no secret away`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let client = try await client(server)
     for answer in Self.answers {
-      try server.control(
-        "fault", ["status": "\(answer.status)", "body": answer.body, "copies": "\(answer.copies)", "times": "1"])
+      try server.fault(answer.status, answer.body, copies: answer.copies)
       let error = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: secret("the old token")) }
-      #expect(error?.kind == answer.kind, "\(answer.status) \(answer.body): \(error?.description ?? "")")
+      #expect(error?.kind == answer.kind, "\(answer.status) \(answer.body.prefix(40)): \(error?.description ?? "")")
       #expect(error?.description.contains("\u{1B}") == false)
     }
-    let echo = "{\"error\": \"invalid_grant\", \"error_description\": \"you sent the old token\"}"
-    try server.control("fault", ["status": "400", "body": echo, "times": "1"])
+    try server.fault(400, "{\"error\": \"invalid_grant\", \"error_description\": \"you sent the old token\"}")
     let error = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: secret("the old token")) }
     #expect(error?.kind == .loginRefused && error?.description.contains("the old token") == false)
 
     for (life, least, most) in [("1e30", 3e8, 4e8), ("-5", -300.0, 1.0), ("\"60\"", -250.0, 54.1)] {
-      let body = "{\"access_token\": \"a\", \"expires_in\": \(life)}"
-      try server.control("fault", ["status": "200", "body": body, "times": "1"])
+      try server.fault(200, "{\"access_token\": \"a\", \"expires_in\": \(life)}")
       let tokens = try await client.tokens(refreshing: secret("the old token"))
       let rest = try #require(tokens.expires).timeIntervalSinceNow
       #expect(rest > least && rest < most, "\(life): \(rest)")
     }
   }
 
-  @Test func `a server that goes away for a moment ends no login, and one that stays away is told`() async throws {
-    guard let server = try AuthlibServer() else { return }
-    let client = try await program(server)
-    let login = try await client.loginByCode()
-    try server.control("allow", ["code": login.userCode])
-    try server.control("fault", ["status": "503", "body": "", "times": "2"])
-    #expect(try await server.takes(text(login.wait().access)))
-    server.stop()
-    let error = await #expect(throws: StoreError.self) { try await client.loginByCode() }
-    #expect(error?.kind == .unreachable)
+  @Test(arguments: OAuthServer.Kind.present)
+  func `tokens follow nobody who sends elsewhere: not to http, not to another host`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let other = try OAuthServer(kind)
+    let client = try await client(server)
+    let before = try other.control("counts")
+    for place in [client.server.tokenEndpoint, "http://elsewhere.example/token"] {
+      for status in [301, 302, 307, 308] {
+        try server.fault(status, to: place.replacing(server.place, with: other.place))
+        let error = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: secret("the old token")) }
+        #expect(error?.kind == .damaged && error?.what.contains("sends elsewhere") == true, "\(status) \(place)")
+      }
+    }
+    #expect(try other.control("counts") == before)
   }
 
-  @Test func `a document of another issuer, or of none, is not believed`() async throws {
-    guard let server = try AuthlibServer() else { return }
+  @Test(arguments: OAuthServer.Kind.present)
+  func `a body that comes drop by drop is not waited for longer than any other`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let client = try await client(server)
+    try server.fault(200, String(repeating: " ", count: 600), drip: 0.5)
+    let start = ContinuousClock.now
+    let error = await #expect(throws: StoreError.self) { try await client.tokens(refreshing: secret("the old token")) }
+    #expect(error?.kind == .unreachable && error?.what == "the server did not answer in time")
+    #expect(ContinuousClock.now - start < .seconds(120))
+  }
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `a document of another issuer, or of none, is not believed`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
     let other = server.issuer.replacing("127.0.0.1", with: "localhost")
     let error = await #expect(throws: StoreError.self) { try await AuthorizationServer.discover(issuer: other) }
     #expect(error?.kind == .damaged && error?.what.contains("another issuer") == true)
@@ -179,8 +316,7 @@ import Testing
       try await AuthorizationServer.discover(issuer: "\(server.issuer)/tenant")
     }
     #expect(none?.kind == .damaged)
-    let body = "{\"issuer\": \"\(server.issuer)\", \"token_endpoint\": \"http://elsewhere.example/token\"}"
-    try server.control("fault", ["status": "200", "body": body, "times": "1"])
+    try server.fault(200, "{\"issuer\": \"\(server.issuer)\", \"token_endpoint\": \"http://elsewhere.example/token\"}")
     let open = await #expect(throws: StoreError.self) { try await AuthorizationServer.discover(issuer: server.issuer) }
     #expect(open?.kind == .invalidName)
   }

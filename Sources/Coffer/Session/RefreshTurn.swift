@@ -17,21 +17,16 @@ package struct RefreshTurn: Sendable {
   private let lock: DescriptorLock?
   private let gate: RefreshGate?
 
-  // A renewal takes a round trip to a server, some 100 ms: waiting in steps of some tenths of it costs nothing to speak of.
-  private static let shortestPause = 5.0
-  private static let longestPause = 50.0
-
   /// Waits for a turn without blocking a thread.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws; `CancellationError`.
   static func take(at path: FilePath?, _ gate: RefreshGate, within limit: Duration) async throws -> RefreshTurn {
-    let deadline = ContinuousClock.now + limit
-    var pause = shortestPause
+    var wait = Wait(path: path, gate: gate, limit: limit)
     while true {
-      if let turn = try attempt(path, gate) { return turn }
-      guard ContinuousClock.now < deadline else { throw late(limit, path) }
-      try await Task.sleep(for: .milliseconds(Double.random(in: pause / 2...pause)))
-      pause = min(pause * 2, longestPause)
+      switch try wait.next() {
+      case .turn(let turn): return turn
+      case .pause(let pause): try await Task.sleep(for: pause)
+      }
     }
   }
 
@@ -40,24 +35,47 @@ package struct RefreshTurn: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws.
   package static func take(for key: String, beside place: VaultPlace, within limit: Duration) throws(StoreError) -> RefreshTurn {
     let path = try place.path.flatMap { (vault) throws(StoreError) in try RefreshLockFile.path(for: key, of: "", beside: vault) }
-    let gate = RefreshGate()
-    let deadline = ContinuousClock.now + limit
-    var pause = shortestPause
+    var wait = Wait(path: path, gate: RefreshGate(), limit: limit)
     while true {
-      if let turn = try attempt(path, gate) {
-        if turn.isAlone(at: path) { return turn }
-        turn.end()
+      switch try wait.next() {
+      case .turn(let turn): return turn
+      case .pause(let pause): usleep(UInt32(pause / .microseconds(1)))
       }
-      guard ContinuousClock.now < deadline else { throw late(limit, path) }
-      usleep(UInt32(Double.random(in: pause / 2...pause) * 1000))
-      pause = min(pause * 2, longestPause)
     }
   }
 
-  private static func late(_ limit: Duration, _ path: FilePath?) -> StoreError {
-    StoreError(
-      .busy, "another refresh has taken \(limit.inWords)", place: path?.string,
-      cure: "try again; if it stays so, end the process that holds the lock")
+  /// The tries for a turn; between two of them whoever waits sleeps, in its own way.
+  private struct Wait {
+    enum Outcome { case turn(RefreshTurn), pause(Duration) }
+
+    let path: FilePath?
+    let gate: RefreshGate
+    let limit: Duration
+    private let deadline: ContinuousClock.Instant
+    // A renewal takes a round trip to a server, some 100 ms: waiting in steps of some tenths of it costs nothing to speak of.
+    private var longest = 5.0
+    private static let longestOfAll = 50.0
+
+    init(path: FilePath?, gate: RefreshGate, limit: Duration) {
+      (self.path, self.gate, self.limit) = (path, gate, limit)
+      deadline = .now + limit
+    }
+
+    mutating func next() throws(StoreError) -> Outcome {
+      if let turn = try RefreshTurn.attempt(path, gate) {
+        if turn.isAlone(at: path) { return .turn(turn) }
+        turn.end()
+      }
+      guard ContinuousClock.now < deadline else { throw late }
+      defer { longest = min(longest * 2, Self.longestOfAll) }
+      return .pause(.milliseconds(Double.random(in: longest / 2...longest)))
+    }
+
+    private var late: StoreError {
+      StoreError(
+        .busy, "another refresh has taken \(limit.inWords)", place: path?.string,
+        cure: "try again; if it stays so, end the process that holds the lock")
+    }
   }
 
   private static func attempt(_ path: FilePath?, _ gate: RefreshGate) throws(StoreError) -> RefreshTurn? {

@@ -96,12 +96,19 @@ extension AgentClient {
     }
   }
 
+  /// Has the agent write all of `changes` up to the commit, and take them back, as ``/CofferVault/UnlockedVault/rehearse(_:)`` does.
+  public func rehearse(_ changes: [ItemChange]) throws(StoreError) {
+    try ask(.rehearse, isWrite: false) { (writer) throws(StoreError) in
+      try writer.put(changes)
+    } answer: { (_) throws(StoreError) in
+    }
+  }
+
   /// Makes all of `changes` in one transaction, or none.
   @discardableResult
   public func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
     try askForPages(.apply, isWrite: true) { (writer) throws(StoreError) in
-      try writer.put(UInt32(clamping: changes.count))
-      for change in changes { try writer.put(change) }
+      try writer.put(changes)
     } element: { (fields) throws(StoreError) in
       try fields.item()
     }

@@ -27,6 +27,10 @@ extension Conversation {
       let changes = try arguments(of: frame) { (fields) throws(StoreError) in try fields.changes() }
       let items = try change(on: socket) { (vault) throws(StoreError) in try vault.apply(changes) }
       try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
+    case .rehearse:
+      let changes = try arguments(of: frame) { (fields) throws(StoreError) in try fields.changes() }
+      try withVault { (vault) throws(StoreError) in try vault.rehearse(changes) }
+      try done(on: socket) { (_) throws(StoreError) in }
     case .delete:
       let (name, condition, date) = try arguments(of: frame) { (fields) throws(StoreError) in
         (try fields.itemName(), try fields.condition(), try fields.optionalDate())

@@ -55,6 +55,7 @@ enum AgentProtocol {
     case prune = 35
     case stage = 36
     case add = 37
+    case rehearse = 38
     case load = 20
     case contains = 21
     case names = 22

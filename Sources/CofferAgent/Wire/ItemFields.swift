@@ -93,6 +93,11 @@ extension FrameWriter {
     }
   }
 
+  mutating func put(_ changes: [ItemChange]) throws(StoreError) {
+    try put(UInt32(clamping: changes.count))
+    for change in changes { try put(change) }
+  }
+
   mutating func put(_ change: ItemChange) throws(StoreError) {
     switch change {
     case .set(let form, let name, let condition, let keeping):

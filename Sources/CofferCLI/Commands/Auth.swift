@@ -19,6 +19,17 @@ struct AuthCommand: ParsableCommand {
     ])
 }
 
+/// Which login is meant.
+struct LoginChoice: ParsableArguments {
+  @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
+  @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
+
+  /// The host that was named, as logins have it.
+  func checkedHost() throws(Failure) -> String? { try host.map { (host) throws(Failure) in try AuthHost.check(host) } }
+
+  func login(of accounts: AuthAccounts) throws -> AuthAccounts.Login { try accounts.login(checkedHost(), account) }
+}
+
 typealias LogoutCommand = LogoutCommandAt<RootPlace>
 typealias AuthLogoutCommand = LogoutCommandAt<FamilyPlace>
 
@@ -35,20 +46,19 @@ struct LogoutCommandAt<Place>: OpeningCommand {
         """)
   }
 
-  @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
-  @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
+  @OptionGroup var chosen: LoginChoice
   @Flag(help: "All accounts of the host, or of all hosts where none is named.") var all = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard !all || account == nil else { throw ValidationError("--all and --account exclude each other") }
+    guard !all || chosen.account == nil else { throw ValidationError("--all and --account exclude each other") }
   }
 
   func perform(_ context: Context) throws {
-    let host = try host.map { try AuthHost.check($0) }
+    let host = try chosen.checkedHost()
     let accounts = AuthAccounts(items: try context.items())
-    let gone = try all ? accounts.logins(of: host) : [accounts.login(host, account)]
+    let gone = try all ? accounts.logins(of: host) : [chosen.login(of: accounts)]
     guard !gone.isEmpty else { throw AuthAccounts.nobody(host) }
     for login in gone { revoke(try accounts.name(of: login), accounts.items, context) }
     let next = try accounts.remove(gone)
@@ -145,16 +155,14 @@ struct AuthTokenCommand: OpeningCommand {
       processes ask at once, one asks the server.
       """)
 
-  @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
-  @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
+  @OptionGroup var chosen: LoginChoice
   @Flag(help: "Renew it although it has not ended.") var fresh = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let host = try host.map { try AuthHost.check($0) }
     let accounts = AuthAccounts(items: try context.itemsToRead())
-    let login = try accounts.login(host, account)
+    let login = try chosen.login(of: accounts)
     let token = try LiveToken(items: accounts.items).token(of: accounts.name(of: login), fresh: fresh)
     if options.json {
       return try JSONText.write(JSONText.encode(["account": login.account, "host": login.host]), "token", token.bytes)
@@ -169,15 +177,13 @@ struct AuthRefreshCommand: OpeningCommand {
     commandName: "refresh", abstract: "Renew the token of a host's active account now.",
     discussion: "Exits as 'coffer auth token' does.")
 
-  @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
-  @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
+  @OptionGroup var chosen: LoginChoice
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: CommonOptions
 
   func perform(_ context: Context) throws {
-    let host = try host.map { try AuthHost.check($0) }
     let accounts = AuthAccounts(items: try context.items())
-    let login = try accounts.login(host, account)
+    let login = try chosen.login(of: accounts)
     _ = try LiveToken(items: accounts.items).token(of: accounts.name(of: login), fresh: true)
     let done = "the token of \(Printable.line(login.account)) at \(Printable.line(login.host)) is renewed"
     context.done(done, elsewhere: done)

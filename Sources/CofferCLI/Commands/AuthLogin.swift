@@ -82,11 +82,25 @@ struct LoginCommandAt<Place>: OpeningCommand {
     let client = OAuthClient(
       id: asked.server.client, secret: clientSecret, at: try asked.server.server(), scopes: asked.server.scopes)
     let tokens = try LoginFlow(context: context, opensBrowser: !noBrowser).tokens(client, device ? .device : web ? .web : nil)
-    try accounts.store(tokens, from: client, clientSecret: clientSecret, host, account)
+    do { try accounts.store(tokens, from: client, clientSecret: clientSecret, host, account) } catch {
+      takeBack(tokens, client, context)
+      throw error
+    }
     if tokens.refresh == nil, tokens.expires != nil {
       context.note("the server gave nothing that renews the token: log in again when it ends")
     }
     done(host, account, context)
+  }
+
+  /// Has the server forget what the vault could not take: nobody has it.
+  private func takeBack(_ tokens: OAuthTokens, _ client: OAuthClient, _ context: Context) {
+    let isTakenBack: Bool
+    // Never an error beside the one that is under way.
+    do { isTakenBack = try client.revoke(tokens.refresh ?? tokens.access, nil) } catch { isTakenBack = false }
+    context.note(
+      isTakenBack
+        ? "the tokens could not be stored, and the server has taken them back"
+        : "the tokens could not be stored; the server still takes them, and nobody has them")
   }
 
   private func done(_ host: String, _ account: String, _ context: Context) {

@@ -228,6 +228,15 @@ final class VaultItems {
     }
   }
 
+  /// Makes sure that all of `changes` can be made, room for them included, and makes none.
+  func rehearse(_ changes: [ItemChange]) throws {
+    try ask { (agent) throws(StoreError) in
+      try agent.rehearse(changes)
+    } or: { (vault) throws(StoreError) in
+      try vault.rehearse(changes)
+    }
+  }
+
   func ask<Result>(
     _ remote: (AgentClient) throws(StoreError) -> Result, or local: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws -> Result {

@@ -10,8 +10,8 @@ struct AuthAccounts {
   /// The attribute of items that are tokens, so that other items of a host are none.
   private static let mark = "coffer.auth"
   private static let token = "token"
-  /// Of an item that tries the place of a login, and is there for a moment, unless the program dies in it.
-  private static let trial = "begun"
+  /// What stands for the token of a login before there is one: those of large servers have some 2000 bytes, and what renews them as many.
+  static func usualToken() throws -> SecretForm { SecretForm(try SecretBytes(zeros: 8192)) }
   /// The service of the items that name the active accounts.
   static let pointers = "coffer.auth"
   /// The account of a login that names none.
@@ -86,11 +86,8 @@ struct AuthAccounts {
   /// A person who has logged in would else hear only then that there is no place for the token.
   func reserve(_ host: String, _ account: String) throws {
     let name = try checkedName(host, account)
-    guard try items.item(name).map(Self.isToken) != true else { return }
-    let form = SecretForm(
-      try SecretBytes(zeros: 64), metadata: ItemMetadata(attributes: [Self.mark: Self.trial], expires: .distantPast))
-    try items.apply([.set(form, for: name, keeping: 0)])
-    try items.remove(name)
+    let form = try Self.usualToken().with(ItemMetadata(attributes: [Self.mark: Self.token]))
+    try items.rehearse([.set(form, for: name, keeping: 0), pointer(host, to: account)])
   }
 
   /// Stores `token` and makes its account the active one, in one transaction. An item that is no login is not replaced.
@@ -127,9 +124,7 @@ struct AuthAccounts {
   private func checkedName(_ host: String, _ account: String) throws -> ItemName {
     let name = try ItemName(service: host, account: account)
     try NewName.check(name)
-    guard let there = try items.item(name), !Self.isToken(there), there.metadata.attributes[Self.mark] != Self.trial else {
-      return name
-    }
+    guard let there = try items.item(name), !Self.isToken(there) else { return name }
     throw StoreError(
       .refused, "the vault has an item of that name which is no login", key: name.description,
       cure: "choose another account, or rename the item with coffer vault rename")

@@ -17,7 +17,7 @@ struct LiveToken {
   ///   server refuses to; `.unreachable` where it cannot be reached.
   func token(of name: ItemName, fresh: Bool = false) throws -> SecretForm {
     guard let item = try items.item(name) else { throw AuthAccounts.nobody(name.service, name.account) }
-    if !fresh, !Self.hasEnded(item), let form = try items.get(name) { return form }
+    if !fresh, let form = try live(item) { return form }
     guard RenewableLogin.isOne(item) else {
       if fresh { throw Self.unrenewable(name) }
       return try items.value(of: name)
@@ -25,7 +25,15 @@ struct LiveToken {
     return try renewed(name, replacing: item)
   }
 
-  private static func hasEnded(_ item: VaultItem) -> Bool { item.metadata.expires.map { $0 <= Date() } ?? false }
+  /// The token of `item`; nil where it has ended, and where nobody can tell as the clock is far behind the vault's last write.
+  private func live(_ item: VaultItem) throws -> SecretForm? {
+    guard item.metadata.expires.map({ $0 > Date() }) ?? true else { return nil }
+    do { return try items.get(item.name) } catch let error as StoreError
+      where error.kind == .expired || error.kind == .clockBehind
+    {
+      return nil
+    }
+  }
 
   /// The token that comes after that of `seen`.
   private func renewed(_ name: ItemName, replacing seen: VaultItem) throws -> SecretForm {
@@ -33,24 +41,32 @@ struct LiveToken {
     defer { turn.end() }
     guard let item = try items.item(name) else { throw AuthAccounts.nobody(name.service, name.account) }
     // Another process was first.
-    if item.isUnchanged != seen.isUnchanged, !Self.hasEnded(item), let form = try items.get(name) { return form }
+    if item.isUnchanged != seen.isUnchanged, let form = try live(item) { return form }
     guard let client = try RenewableLogin.client(of: item, in: items),
       let refresh = try items.get(name.field(named: RenewableLogin.refreshField))
     else { throw Self.unrenewable(name) }
+    // Before the server is asked: one that rotates takes the old token for stolen from then on, and the new one must find its place.
+    try items.rehearse(changes(of: item, to: try AuthAccounts.usualToken(), refresh))
     let tokens = try client.tokens(refreshing: refresh, nil)
-    var metadata = item.metadata
-    metadata.expires = tokens.expires
-    var changes: [ItemChange] = [.set(tokens.access.with(metadata), for: name, if: item.isUnchanged, keeping: 0)]
-    // In the same transaction: a server that rotates takes the old one for stolen from now on.
-    if let next = tokens.refresh {
-      changes.append(.set(next, for: try name.field(named: RenewableLogin.refreshField), keeping: 0))
-    }
-    do { try items.apply(changes) } catch let error as StoreError where error.kind == .conflict || error.kind == .notFound {
+    do { try items.apply(changes(of: item, to: tokens.access, tokens.refresh, until: tokens.expires)) } catch let error
+      as StoreError where error.kind == .conflict || error.kind == .notFound
+    {
       throw StoreError(
         .conflict, "another login, or a logout, came while the token was renewed", key: name.description,
         cure: "try again; the renewed token was dropped")
     }
     return tokens.access
+  }
+
+  /// What a renewal changes, in one transaction: a server that rotates hands out a refresh token as well.
+  private func changes(
+    of item: VaultItem, to access: SecretForm, _ refresh: SecretForm?, until expires: Date? = nil
+  ) throws -> [ItemChange] {
+    var metadata = item.metadata
+    metadata.expires = expires
+    let token = ItemChange.set(access.with(metadata), for: item.name, if: item.isUnchanged, keeping: 0)
+    guard let refresh else { return [token] }
+    return [token, .set(refresh, for: try item.name.field(named: RenewableLogin.refreshField), keeping: 0)]
   }
 
   private static func unrenewable(_ name: ItemName) -> StoreError {

@@ -22,18 +22,23 @@ struct LoginFlow {
       let login = try client.loginByCode(nil)
       try say(url: login.verificationURL, code: login.userCode, expires: login.expires)
       open(login.completeURL ?? login.verificationURL)
-      Spinner.show("waiting for the login; the code ends at \(Self.time(login.expires))", context)
+      Spinner.show("waiting for the login; the code ends \(LocalTime().expiry(login.expires))", context)
       return try login.wait(Cancellation())
     case .web:
       let login = try client.loginByBrowser()
       try say(url: login.url, code: nil, expires: nil)
+      if Display.errors.isTerminal, ProcessEnvironment.value("SSH_CONNECTION") != nil, !Self.hasDisplay {
+        context.note("the page comes back to this machine alone; with a browser on another one, log in by a code: --device")
+      }
       open(login.url)
       Spinner.show("waiting for the browser", context)
       return try login.wait(Cancellation())
     }
   }
 
-  private static func time(_ moment: Date) -> String { String(Moment.text(moment).prefix(16)) }
+  private static var hasDisplay: Bool {
+    ["DISPLAY", "WAYLAND_DISPLAY"].contains { ProcessEnvironment.value($0)?.isEmpty == false }
+  }
 
   /// The page, and the code to enter there: for a person at a terminal in a sentence, otherwise a line each, or JSON.
   private func say(url: String, code: String?, expires: Date?) throws {
@@ -55,8 +60,7 @@ struct LoginFlow {
   /// Opens the page where a browser is, which tells of itself; without one the person opens it. The address holds no secret.
   private func open(_ url: String) {
     guard opensBrowser, Display.errors.isTerminal, !context.json else { return }
-    let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { ProcessEnvironment.value($0)?.isEmpty == false }
-    guard ProcessEnvironment.value("BROWSER") != nil || hasDisplay else { return }
+    guard ProcessEnvironment.value("BROWSER") != nil || Self.hasDisplay else { return }
     let program = ProcessEnvironment.value("BROWSER") ?? "xdg-open"
     BackgroundProgram.start(program, url)
   }

@@ -100,3 +100,12 @@ extension StoreError {
     self.init(.memory, "guarded memory ran out", cure: "free memory or raise ulimit -v, then try again", underlying: error)
   }
 }
+
+extension SecretForm {
+  /// The value as an ordinary Swift value of a type that is known only now.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, ``/CofferPlatform/StoreError/Kind/afterFork``.
+  package func decoded<Value: Decodable>(_: Value.Type = Value.self) throws(StoreError) -> Value {
+    try SecretCoding.decode(Value.self, self)
+  }
+}

@@ -122,7 +122,7 @@ public final class ChangeFeed: Sendable {
 
 extension ChangeFeed.Event {
   /// Whether a read of `name` may give something else than before.
-  func concerns(_ name: String) -> Bool {
+  package func concerns(_ name: String) -> Bool {
     switch self {
     case .changes(let changes): changes.contains { $0.name == name && $0.cause != .overridden }
     case .access: true

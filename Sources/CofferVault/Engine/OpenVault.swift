@@ -68,17 +68,7 @@ final class OpenVault {
     try view.readPin()
     do {
       result = try view.database.write { () throws(StoreError) in
-        try view.refresh()
-        try view.header.checkWritable(view.place)
-        // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
-        try view.pins?.check(view.state, key: view.keys.epochMark)
-        var change = Change()
-        let result = try body(self, &change)
-        if !change.isEmpty {
-          if let unlocking { change.events.insert(unlocking, at: 0) }
-          sealed = try seal(&change)
-        }
-        try checkPlace()
+        let result = try change(&sealed, body)
         if view.database.isRemote { outcome = result }
         return result
       }
@@ -99,6 +89,35 @@ final class OpenVault {
     }
     raiseCostOnce()
     oldBytes.remove(after: sealed, from: self)
+    return result
+  }
+
+  /// Runs `body` as ``write(_:)`` does, up to the commit, and takes back what it did.
+  func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
+    try checkKeys()
+    try view.readPin()
+    defer { view.forget() }
+    try view.database.rehearse { () throws(StoreError) in
+      var sealed: SealedChange?
+      try change(&sealed, body)
+    }
+  }
+
+  /// Within a write transaction: runs `body` over the state as it is, and seals what it gathered in the change.
+  private func change<Result>(
+    _ sealed: inout SealedChange?, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try view.refresh()
+    try view.header.checkWritable(view.place)
+    // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
+    try view.pins?.check(view.state, key: view.keys.epochMark)
+    var change = Change()
+    let result = try body(self, &change)
+    if !change.isEmpty {
+      if let unlocking { change.events.insert(unlocking, at: 0) }
+      sealed = try seal(&change)
+    }
+    try checkPlace()
     return result
   }
 

@@ -46,6 +46,11 @@ final class VaultCore: Sendable {
     }
   }
 
+  /// Runs `body` as ``write(about:_:)`` does, and makes none of its changes.
+  func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
+    try run { (vault) throws(StoreError) in try vault.rehearse(body) }
+  }
+
   /// Runs `body`, which has transactions of its own, over the vault as it is now.
   func refreshed<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try run { (vault) throws(StoreError) in

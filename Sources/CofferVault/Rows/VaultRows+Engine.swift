@@ -29,6 +29,17 @@ extension VaultRows {
     return result
   }
 
+  /// Any question: a server answers it after all changes that were sent before, or says which of them it could not make.
+  package func flush() throws(StoreError) { _ = try logRows.firstLogRow() }
+
+  /// Runs `body` as ``write(_:)`` does, up to the commit: none of its changes is made.
+  func rehearse(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    try beginWriting()
+    defer { rollBack() }
+    try body()
+    try flush()
+  }
+
   /// Runs `body`, which touches rows as `work` says, with room for that.
   @inline(__always)
   func working<Result>(_ work: RowsWork, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {

@@ -28,6 +28,8 @@ package protocol VaultRows: AnyObject {
   func endReading() throws(StoreError)
   /// Begins to write, as the only writer.
   func beginWriting() throws(StoreError)
+  /// Brings what the write has changed so far to where it would lie, so that what its commit would lack is missed now.
+  func flush() throws(StoreError)
   /// Makes all changes of the write durable.
   ///
   /// - Throws: `.outcomeUnknown` where nobody can tell from the rows alone what became of it; with any other error none of them was made.

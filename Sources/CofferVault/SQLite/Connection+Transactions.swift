@@ -119,6 +119,13 @@ extension Connection {
     return result
   }
 
+  /// Writes the pages that the write under way has changed to the log or the file, without its mark: whoever rolls back takes them back.
+  func flush() throws(StoreError) {
+    try checkOpen()
+    let code = sqlite3_db_cacheflush(handle)
+    guard code == SQLITE_OK else { throw failure(code, "write ahead of the commit") }
+  }
+
   /// Begins a transaction.
   func begin(_ verb: Verb) throws(StoreError) {
     try checkOpen()

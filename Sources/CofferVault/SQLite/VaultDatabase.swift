@@ -103,6 +103,8 @@ final class VaultDatabase: VaultRows {
     try connection.commit { () throws(StoreError) in try hasWritten(since: stateBefore) }
   }
 
+  func flush() throws(StoreError) { try connection.flush() }
+
   func rollBack() { connection.rollBack() }
 
   /// Removes what killed commands left beside the vault: sealed copies, perhaps under a key that was changed since.

@@ -29,19 +29,6 @@ struct AuthCommandTests {
   }
 
   @Test
-  func `what a login left that died while it tried its place is in nobody's way`() throws {
-    let home = try Home.withVault()
-    let vault = try LockedVault.open(.file(FilePath(home.path + "/data/vault.sqlite")), options: .withoutPins)
-      .unlock(with: Credentials(keyFileAt: FilePath(home.path + "/key")))
-    let trial = ItemMetadata(attributes: ["coffer.auth": "begun"], expires: .distantPast)
-    try vault.set(SecretForm(SecretBytes(zeros: 64), metadata: trial), for: ItemName(service: "h", account: "ada"))
-    _ = try vault.lock()
-    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
-    try home.transcript("auth login h --account ada --with-token --quiet", in: "t")
-    try home.transcript("auth token h", out: "t")
-  }
-
-  @Test
   func `login and logout are shorthands`() throws {
     let home = try Home.withVault()
     try home.transcript("login GitHub.com --account ada --with-token --quiet", in: "t")

@@ -155,6 +155,12 @@ final class Child {
     _ = unsafeBitCast(symbol, to: AddCloseFrom.self)(&actions, first)
   }
 
+  /// Whether it has ended; it is waited for all the same.
+  func hasEnded() throws -> Bool {
+    var facts = siginfo_t()
+    return waitid(P_PID, id_t(id), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 && facts.si_signo == SIGCHLD
+  }
+
   /// The exit status as a shell gives it. A child that takes ten minutes hangs, however busy the machine, and is killed.
   func wait() throws -> Int32 {
     var status: Int32 = 0

@@ -1,9 +1,8 @@
 """An OAuth 2 server made with Authlib, for the tests of logins: authlib_server.py PORT-FILE
 
-Besides the endpoints of the standards it has /control, through which a test plays the person who logs in, and counts what was asked.
-It writes its port to PORT-FILE once it listens, on 127.0.0.1 alone, and ends when its standard input does.
+Besides the endpoints of the standards it has what front.py gives it.
 """
-import os, secrets, sys, threading, time
+import os, secrets, time
 
 os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
 from authlib.integrations.flask_oauth2 import AuthorizationServer
@@ -11,14 +10,11 @@ from authlib.oauth2.rfc6749 import grants, scope_to_list
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
 from authlib.oauth2.rfc8628 import DEVICE_CODE_GRANT_TYPE, DeviceAuthorizationEndpoint, DeviceCodeGrant, DeviceCredentialDict
-from flask import Flask, jsonify, redirect, request
-from werkzeug.serving import make_server
+from flask import Flask, jsonify, request
+import front
 
 LIFE = {"access": 3600}
-COUNTS = {"token": 0, "refresh": 0, "revoke": 0, "device": 0}
 USER = {"id": 1}
-FAULT = {"status": None, "body": None, "copies": 1, "times": 0}
-lock = threading.Lock()
 
 
 class Client:
@@ -78,7 +74,6 @@ class Refresh(grants.RefreshTokenGrant):
     TOKEN_ENDPOINT_AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]
     INCLUDE_NEW_REFRESH_TOKEN = True
     def authenticate_refresh_token(self, text):
-        COUNTS["refresh"] += 1
         for token in TOKENS:
             if token.get("refresh_token") != text: continue
             if not token["revoked"]: return token
@@ -109,9 +104,9 @@ class Device(DeviceCodeGrant):
 class DeviceAuthorization(DeviceAuthorizationEndpoint):
     CLIENT_AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]
     INTERVAL = 1
-    def get_verification_uri(self): return f"http://127.0.0.1:{PORT}/device"
+    def generate_device_code(self): return marked()
+    def get_verification_uri(self): return f"{ISSUER}/device"
     def save_device_credential(self, client_id, scope, data):
-        COUNTS["device"] += 1
         DEVICES[data["device_code"]] = DeviceCredentialDict(
             data, client_id=client_id, scope=scope, expires_at=time.time() + data["expires_in"], answer=None, slow=False)
 
@@ -126,7 +121,11 @@ class Revocation(RevocationEndpoint):
 
 
 app = Flask(__name__)
-app.config["OAUTH2_REFRESH_TOKEN_GENERATOR"] = True
+# Each begins alike, so that a test can look for tokens where none may be.
+def marked(*arguments, **named): return "coffer-test-token-Zk3vQ9sLw8Xy2Bn5Rt7U-" + secrets.token_urlsafe(24)
+
+
+app.config["OAUTH2_ACCESS_TOKEN_GENERATOR"] = app.config["OAUTH2_REFRESH_TOKEN_GENERATOR"] = marked
 app.config["OAUTH2_TOKEN_EXPIRES_IN"] = {}
 
 
@@ -146,34 +145,22 @@ server.register_endpoint(DeviceAuthorization)
 server.register_endpoint(Revocation)
 
 
-@app.before_request
-def fault():
-    if request.path.startswith("/control") or FAULT["times"] == 0: return None
-    FAULT["times"] -= 1
-    return FAULT["body"] * FAULT["copies"], FAULT["status"]
-
-
 @app.get("/.well-known/oauth-authorization-server")
 def document():
-    base = f"http://127.0.0.1:{PORT}"
-    return jsonify(issuer=base, token_endpoint=f"{base}/token", authorization_endpoint=f"{base}/authorize",
-                   device_authorization_endpoint=f"{base}/device/code", revocation_endpoint=f"{base}/revoke",
+    return jsonify(issuer=ISSUER, token_endpoint=f"{ISSUER}/token", authorization_endpoint=f"{ISSUER}/authorize",
+                   device_authorization_endpoint=f"{ISSUER}/device/code", revocation_endpoint=f"{ISSUER}/revoke",
                    token_endpoint_auth_methods_supported=["none", "client_secret_basic"],
                    response_types_supported=["code"])
 
 
 @app.post("/token")
 def token():
-    with lock:
-        COUNTS["token"] += 1
-        return server.create_token_response()
+    with front.lock: return server.create_token_response()
 
 
 @app.post("/revoke")
 def revoke():
-    with lock:
-        COUNTS["revoke"] += 1
-        return server.create_endpoint_response("revocation")
+    with front.lock: return server.create_endpoint_response("revocation")
 
 
 @app.post("/device/code")
@@ -193,25 +180,25 @@ def me():
     return ("yes", 200) if good else ("no", 401)
 
 
-@app.post("/control/<word>")
-def control(word):
+def control(word, form):
     if word in ("allow", "deny", "slow", "end"):
         for credential in DEVICES.values():
-            if request.form.get("code", credential["user_code"]) != credential["user_code"]: continue
+            if form.get("code", credential["user_code"]) != credential["user_code"]: continue
             if word == "slow": credential["slow"] = True
             elif word == "end": credential["expires_at"] = 1  # Authlib takes 0 for a code that never ends.
             else: credential["answer"] = word
-    elif word == "life": LIFE["access"] = int(request.form["seconds"])
-    elif word == "fault": FAULT.update(status=int(request.form["status"]), body=request.form["body"],
-                                         copies=int(request.form.get("copies", 1)), times=int(request.form["times"]))
-    return jsonify(COUNTS)
+    elif word == "life": LIFE["access"] = int(form["seconds"])
 
 
-httpd = make_server("127.0.0.1", 0, app, threaded=True)
-PORT = httpd.server_port
-with open(sys.argv[1] + ".new", "w") as file: file.write(str(PORT))
-os.rename(sys.argv[1] + ".new", sys.argv[1])
-threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-import logging
-logging.getLogger("werkzeug").setLevel(logging.ERROR)
-httpd.serve_forever()
+def counted(environ, start_response):
+    front.count(environ)
+    return app(environ, start_response)
+
+
+def begin(issuer):
+    global ISSUER
+    ISSUER = issuer
+    return counted, control
+
+
+front.serve(begin)

@@ -38,11 +38,8 @@ enum AgentParsers {
     case .get, .item, .fields, .revisions, .undelete:
       return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.itemName() }) { try $1.put($0) }
     case .find: return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.query() }) { try $1.put($0) }
-    case .apply:
-      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.changes() }) { changes, writer in
-        try writer.put(UInt32(changes.count))
-        for change in changes { try writer.put(change) }
-      }
+    case .apply, .rehearse:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.changes() }) { try $1.put($0) }
     case .delete:
       try frame.arguments { (fields) throws(StoreError) in
         _ = (try fields.itemName(), try fields.condition(), try fields.optionalDate())
@@ -137,7 +134,7 @@ enum AgentParsers {
       case .add:
         var report = ImportReport()
         _ = try pages(&fields) { (fields) throws(StoreError) in try report.take(&fields) }
-      case .greet, .lock, .stop, .commit, .forget, .stage: return
+      case .greet, .lock, .stop, .commit, .forget, .stage, .rehearse: return
       }
     }
   }
@@ -178,7 +175,7 @@ enum AgentParsers {
     var writer = try FrameWriter(request: request)
     try rewriting.put(&writer)
     let written = writer.withFrame { Array($0.dropFirst(4)) }
-    let isSame = rewriting.isOrdered && request != .apply ? written == body : written.count == body.count
+    let isSame = rewriting.isOrdered && ![.apply, .rehearse].contains(request) ? written == body : written.count == body.count
     try promise(isSame, "\(what) \(request) has another encoding")
   }
 }

@@ -1,0 +1,170 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// `coffer auth login`, `refresh` and `logout` are killed at each of their system calls on files and sockets. Afterwards the vault is sound,
+/// the old login stands or the new one, no token is in any file but sealed, and the next command works.
+///
+/// Short by default; with `COFFER_LONG_TESTS` at every call, or at one of so many.
+@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+struct LoginKillCampaign {
+  private static let calls =
+    "openat,pwrite64,fsync,fdatasync,ftruncate,fcntl,linkat,?unlink,unlinkat,?rename,renameat2,?mkdir,?fchmod,read,write,"
+    + "socket,connect,bind,listen,?accept,?accept4,sendto,recvfrom,?poll,ppoll,close"
+
+  /// A home as it was when it was looked at.
+  private struct Scene {
+    let home: Home
+    private static let parts = ["data", "state"]
+
+    init(_ home: Home) throws {
+      self.home = home
+      try copy("", to: "scene/")
+    }
+
+    /// As at the beginning.
+    func restore() throws { try copy("scene/", to: "") }
+
+    private func copy(_ from: String, to: String) throws {
+      let files = FileManager.default
+      try files.createDirectory(atPath: "\(home.path)/scene", withIntermediateDirectories: true)
+      for part in Self.parts where home.exists("\(from)\(part)") {
+        if home.exists("\(to)\(part)") { try files.removeItem(atPath: "\(home.path)/\(to)\(part)") }
+        try files.copyItem(atPath: "\(home.path)/\(from)\(part)", toPath: "\(home.path)/\(to)\(part)")
+      }
+    }
+  }
+
+  /// Where a command can be killed: the calls that it makes by name, and each by its number. Nil where nothing can be traced.
+  private func places(_ home: Home, _ run: ([String]) throws -> Int32) throws -> [(call: String, number: Int)]? {
+    let log = "\(home.path)/trace"
+    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace"),
+      try run(["/usr/bin/strace", "-f", "-qq", "-o", log, "-e", "trace=\(Self.calls)"]) == 0
+    else {
+      print("skipped: strace cannot trace a process here")
+      return nil
+    }
+    var counts: [String: Int] = [:]
+    var places: [(call: String, number: Int)] = []
+    for line in try home.content("trace").split(separator: "\n") {
+      guard let call = line.split(separator: " ").dropFirst().first?.split(separator: "(").first.map(String.init), call != "<...",
+        call.allSatisfy({ $0.isLetter || $0.isNumber })
+      else { continue }
+      counts[call, default: 0] += 1
+      places.append((call, counts[call, default: 0]))
+    }
+    unlink(log)
+    return places
+  }
+
+  private func killer(_ place: (call: String, number: Int)) -> [String] {
+    [
+      "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(place.call)",
+      "-e", "inject=\(place.call):signal=SIGKILL:when=\(place.number)",
+    ]
+  }
+
+  /// From where on the program does what can be left half done: the rest is its start. All in the long form.
+  private func chosen(_ places: [(call: String, number: Int)]) -> [(call: String, number: Int)] {
+    let end = places.suffix(Campaign.isLong ? places.count : 400)
+    return Campaign.cases(end.count, short: 8).map { end[end.startIndex + $0] }
+  }
+
+  /// That no file has a token in it but sealed, and the vault is what it was or what it should be.
+  private func checkSound(_ home: Home, _ place: (call: String, number: Int)) throws {
+    #expect(try home.coffer("vault verify").status == 0, "\(place)")
+    for file in FileManager.default.enumerator(atPath: home.path) ?? .init() {
+      let content = FileManager.default.contents(atPath: "\(home.path)/\(file)")
+      #expect(content?.range(of: Data(OAuthServer.mark.utf8)) == nil, "\(place): \(file) holds a token")
+    }
+  }
+
+  private func logIn(_ home: Home, _ server: OAuthServer, by tracer: [String]) throws -> Int32 {
+    let login = try home.startLogin(server, by: tracer, web: true)
+    try login.answer(server)
+    return try login.command.end().status
+  }
+
+  @Test func `wherever a login is killed, the old one stands or the new one`() throws {
+    let server = try OAuthServer(.authlib)
+    let home = try Home.loggedIn(server)
+    let old = try home.coffer("auth token").out
+    let scene = try Scene(home)
+    guard let places = try places(home, { try logIn(home, server, by: $0) }) else { return }
+    var outcomes: [String: Int] = [:]
+    for (index, place) in chosen(places).enumerated() {
+      try scene.restore()
+      let isKilled = try logIn(home, server, by: killer(place)) != 0
+      // The second death of a pair, in the command that comes next.
+      if index % 3 == 1 {
+        _ = try logIn(home, server, by: killer(places[places.count - 1 - index * 7 % places.count]))
+      } else if index % 3 == 2 {
+        try server.fault(503, at: "/token")
+        try home.transcript("auth refresh", err: "status 503", exit: 75)
+      }
+      try checkSound(home, place)
+      let token = try home.coffer("auth token")
+      #expect(try token.status == 0 && server.takes(token.out), "\(place): \(token.err)")
+      outcomes["\(isKilled ? "killed" : "came through"), \(token.out == old ? "old" : "new") login", default: 0] += 1
+      // The old one is taken once, and is old from then on.
+      if token.out != old { try home.transcript("auth refresh --quiet") }
+      #expect(try logIn(home, server, by: ["/usr/bin/env"]) == 0, "\(place)")
+      #expect(try home.coffer("auth status").out.contains("renewed on demand"), "\(place)")
+    }
+    print("auth login: \(places.count) calls, \(outcomes.sorted { $0.key < $1.key })")
+    #expect(outcomes["killed, old login", default: 0] > 0)
+  }
+
+  @Test func `wherever a renewal is killed, the login stands, or the server says that it is over`() throws {
+    let server = try OAuthServer(.authlib)
+    let home = try Home.loggedIn(server)
+    let refresh = { (tracer: [String]) in try home.start(by: tracer, ["auth", "refresh", Home.host]).end().status }
+    guard let places = try places(home, refresh) else { return }
+    var outcomes: [String: Int] = [:]
+    for place in chosen(places) {
+      try home.logIn(server)
+      let old = try home.coffer("auth token").out
+      let before = try server.control("counts")["refresh"]
+      let isKilled = try refresh(killer(place)) != 0
+      let wasAsked = try server.control("counts")["refresh"] != before
+      try checkSound(home, place)
+      let token = try home.coffer("auth token")
+      #expect(token.status == 0, "\(place): \(token.err)")
+      #expect(try server.takes(token.out) || wasAsked && token.out == old, "\(place)")
+      let next = try home.coffer("auth refresh")
+      // Only between the server's answer and the commit can the new refresh token be lost: no other place has it.
+      #expect(next.status == 0 || next.status == 77 && wasAsked && token.out == old, "\(place): \(next.err)")
+      let what = next.status == 77 ? "to log in again" : token.out == old ? "old token" : "new token"
+      outcomes["\(isKilled ? "killed" : "came through"), \(what)", default: 0] += 1
+    }
+    print("auth refresh: \(places.count) calls, \(outcomes.sorted { $0.key < $1.key })")
+    #expect(outcomes["killed, old token", default: 0] > 0)
+  }
+
+  @Test func `wherever a logout is killed, it happened or not, and can be repeated`() throws {
+    let server = try OAuthServer(.authlib)
+    let home = try Home.loggedIn(server)
+    let logout = { (tracer: [String]) in try home.start(by: tracer, ["auth", "logout", Home.host]).end().status }
+    guard let places = try places(home, logout) else { return }
+    var outcomes: [String: Int] = [:]
+    for place in chosen(places) {
+      try home.logIn(server)
+      let old = try home.coffer("auth token").out
+      let isKilled = try logout(killer(place)) != 0
+      try checkSound(home, place)
+      let token = try home.coffer("auth token")
+      #expect(token.status == 0 && token.out == old || token.status == 1, "\(place): \(token.err)")
+      let stands = try server.takes(old)
+      // Nobody is logged out whose token the server still takes, unless it could not be asked.
+      #expect(token.status == 0 || !stands, "\(place)")
+      outcomes[
+        "\(isKilled ? "killed" : "came through"), \(token.status == 1 ? "out" : stands ? "in" : "taken back, but in")", default: 0
+      ] += 1
+      #expect(try home.coffer("auth logout").status == token.status, "\(place)")
+      try home.transcript("vault list", out: "")
+      #expect(try !server.takes(old), "\(place)")
+    }
+    print("auth logout: \(places.count) calls, \(outcomes.sorted { $0.key < $1.key })")
+    #expect(outcomes["killed, in", default: 0] > 0)
+  }
+}

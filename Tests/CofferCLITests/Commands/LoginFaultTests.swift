@@ -1,0 +1,159 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// What goes wrong beside a login, a renewal or a logout at real servers: the disk, the vault, the clock, the person.
+@Suite(.tags(.process), .wholeRun) struct LoginFaultTests {
+  /// A file system of its own for a home, so small that it can be filled; nil where none can be mounted, which is printed.
+  private func smallDisk(_ home: Home) throws -> SmallDisk? {
+    let disk = home.path + "/disk"
+    mkdir(disk, 0o700)
+    guard mount("tmpfs", disk, "tmpfs", 0, "size=900k,mode=0700") == 0 else {
+      print("skipped: a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
+      return nil
+    }
+    home.environment["COFFER_HOME"] = disk
+    home.environment["COFFER_KEY_FILE"] = disk + "/key"
+    return SmallDisk(path: disk)
+  }
+
+  private final class SmallDisk {
+    let path: String
+    init(path: String) { self.path = path }
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+
+    func fill() {
+      let filler = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+      defer { close(filler) }
+      let block = [UInt8](repeating: 7, count: 4096)
+      while write(filler, block, block.count) > 0 {}
+    }
+
+    func empty() { unlink(path + "/filler") }
+  }
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `a full disk is found before a person or a server is asked`(kind: OAuthServer.Kind) throws {
+    let server = try OAuthServer(kind)
+    let home = try Home()
+    guard let disk = try smallDisk(home) else { return }
+    try home.transcript("vault init --quiet --new-key-file \(disk.path)/key")
+    try home.know(server)
+    disk.fill()
+    let before = try server.control("counts")
+    let login = try home.coffer("auth login \(Home.host) --account ada")
+    #expect(login.status == 74 && login.err.contains("space") && login.out.isEmpty, "\(login.err)")
+    #expect(try server.control("counts") == before)
+    disk.empty()
+    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+    try home.logIn(server)
+    let token = try home.coffer("auth token").out
+    // A renewal whose tokens have no place would be the end of the login: the server takes the old one for used.
+    disk.fill()
+    let refresh = try home.coffer("auth refresh")
+    #expect(refresh.status == 74 && refresh.err.contains("space"), "\(refresh.err)")
+    #expect(try server.control("counts")["refresh"] == 0)
+    try home.transcript("auth token", out: token)
+    disk.empty()
+    try home.transcript("auth refresh --quiet")
+    #expect(try home.coffer("auth token").out != token)
+  }
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `a disk that fills up in the midst of a login has the room that was tried`(kind: OAuthServer.Kind) throws {
+    let server = try OAuthServer(kind)
+    let home = try Home()
+    guard let disk = try smallDisk(home) else { return }
+    try home.transcript("vault init --quiet --new-key-file \(disk.path)/key")
+    try home.know(server)
+    try home.logIn(server)
+    let token = try home.coffer("auth token").out
+    let login = try home.startLogin(server)
+    _ = try #require(try login.page())
+    disk.fill()
+    try login.answer(server)
+    let end = try login.command.end()
+    #expect(end.status == 0, "\(end.err)")
+    let next = try home.coffer("auth token").out
+    #expect(next != token)
+    #expect(try server.takes(next))
+    disk.empty()
+    #expect(try home.coffer("vault verify").status == 0)
+    try home.transcript("auth refresh --quiet")
+  }
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `a vault that is locked in the midst of a login stays as it was, and the server takes the tokens back`(
+    kind: OAuthServer.Kind
+  ) throws {
+    let server = try OAuthServer(kind)
+    let home = try Home.withVault()
+    try home.know(server)
+    try home.transcript("unlock --quiet")
+    defer { _ = try? home.coffer("agent stop") }
+    let key = home.environment["COFFER_KEY_FILE"]
+    home.locked()
+    let login = try home.startLogin(server)
+    _ = try #require(try login.page())
+    try home.transcript("lock --quiet")
+    try login.answer(server)
+    let end = try login.command.end()
+    #expect(end.status == 69 && end.err.contains("the vault is locked"), "\(end)")
+    #expect(end.err.contains("the server has taken them back"), "\(end.err)")
+    home.environment["COFFER_KEY_FILE"] = key
+    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+    try home.logIn(server)
+    try home.transcript("auth refresh --quiet")
+  }
+
+  @Test(arguments: OAuthServer.Kind.present, [true, false])
+  func `control-C ends a login, and nothing of it is left`(kind: OAuthServer.Kind, web: Bool) throws {
+    guard web || OAuthServer.Kind.withCodes.contains(kind) else { return }
+    let server = try OAuthServer(kind)
+    let home = try Home.withVault()
+    try home.know(server)
+    let vault = try home.coffer("vault status --json").out
+    let login = try home.startLogin(server, web: web)
+    let page = try #require(try login.page())
+    kill(login.command.child.id, SIGINT)
+    #expect(try login.command.end().status == 130)
+    #expect(try home.coffer("vault status --json").out == vault)
+    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+    // Nobody listens any more, and the code is good for nobody.
+    if web { #expect(try server.browse(page[0]).isEmpty) } else { try server.control("allow", ["code": page[1]]) }
+    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+  }
+
+  @Test(arguments: OAuthServer.Kind.present, ["+1d", "-1d", "+3d", "-3d"])
+  func `a clock that is days off renews more often than it must, and loses no login`(
+    kind: OAuthServer.Kind, offset: String
+  ) throws {
+    let server = try OAuthServer(kind)
+    let home = try Home.loggedIn(server)
+    let token = try home.coffer("auth token").out
+    func shifted(_ words: String) throws -> (status: Int32, out: String, err: String)? {
+      try home.program(
+        ["faketime", "-f", offset, Home.coffer] + Home.words(words), with: ["FAKETIME_DONT_FAKE_MONOTONIC": "1"])
+    }
+    guard let answer = try shifted("auth token") else {
+      if ProcessInfo.processInfo.environment["CI"] == "true" { Issue.record("faketime is missing: .ci/clients installs it") }
+      return print("skipped: faketime is not installed")
+    }
+    #expect(answer.status == 0, "\(answer.err)")
+    #expect(try server.takes(answer.out))
+    // Ahead it has ended; behind it lives on, unless the clock is so far off that nobody can tell.
+    #expect((answer.out == token) == (offset == "-1d"), "\(offset)")
+    let next = try #require(try shifted("auth refresh --quiet"))
+    #expect(next.status == 0, "\(next.err)")
+    #expect(try shifted("auth status")?.out.contains("renewed on demand") == true)
+    // The right time again.
+    let back = try home.coffer("auth token")
+    #expect(back.status == 0, "\(back.err)")
+    #expect(try server.takes(back.out))
+    try home.transcript("auth refresh --quiet")
+    #expect(try server.takes(home.coffer("auth token").out))
+    #expect(try home.coffer("vault verify").status == 0)
+  }
+}
