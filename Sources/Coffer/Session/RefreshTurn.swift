@@ -16,6 +16,13 @@ final class RefreshGate: Sendable {
 package struct RefreshTurn: Sendable {
   private let lock: DescriptorLock?
   private let gate: RefreshGate?
+  private let turn: (any ServerTurn)?
+
+  private init(lock: DescriptorLock? = nil, gate: RefreshGate? = nil, turn: (any ServerTurn)? = nil) {
+    self.lock = lock
+    self.gate = gate
+    self.turn = turn
+  }
 
   // A renewal takes a round trip to a server, some 100 ms: waiting in steps of some tenths of it costs nothing to speak of.
   private static let shortestPause = 5.0
@@ -24,11 +31,13 @@ package struct RefreshTurn: Sendable {
   /// Waits for a turn without blocking a thread.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws; `CancellationError`.
-  static func take(at path: FilePath?, _ gate: RefreshGate, within limit: Duration) async throws -> RefreshTurn {
+  static func take(at path: FilePath?, of vault: VaultPlace, _ gate: RefreshGate, within limit: Duration) async throws
+    -> RefreshTurn
+  {
     let deadline = ContinuousClock.now + limit
     var pause = shortestPause
     while true {
-      if let turn = try attempt(path, gate) { return turn }
+      if let turn = try attempt(path, vault, gate) { return turn }
       guard ContinuousClock.now < deadline else { throw late(limit, path) }
       try await Task.sleep(for: .milliseconds(Double.random(in: pause / 2...pause)))
       pause = min(pause * 2, longestPause)
@@ -44,7 +53,7 @@ package struct RefreshTurn: Sendable {
     let deadline = ContinuousClock.now + limit
     var pause = shortestPause
     while true {
-      if let turn = try attempt(path, gate) {
+      if let turn = try attempt(path, place, gate) {
         if turn.isAlone(at: path) { return turn }
         turn.end()
       }
@@ -60,9 +69,21 @@ package struct RefreshTurn: Sendable {
       cure: "try again; if it stays so, end the process that holds the lock")
   }
 
-  private static func attempt(_ path: FilePath?, _ gate: RefreshGate) throws(StoreError) -> RefreshTurn? {
-    guard let path else { return gate.tryEnter() ? RefreshTurn(lock: nil, gate: gate) : nil }
-    return try DescriptorLock.take(path).map { RefreshTurn(lock: $0, gate: nil) }
+  private static func attempt(
+    _ path: FilePath?, _ vault: VaultPlace, _ gate: RefreshGate
+  ) throws(StoreError) -> RefreshTurn? {
+    if let path { return try DescriptorLock.take(path).map { RefreshTurn(lock: $0) } }
+    // No server is asked while this process has the turn itself.
+    guard gate.tryEnter() else { return nil }
+    guard vault.isOnKnownServer else { return RefreshTurn(gate: gate) }
+    do throws(StoreError) {
+      if let turn = try vault.serverTurn() { return RefreshTurn(gate: gate, turn: turn) }
+    } catch {
+      gate.leave()
+      throw error
+    }
+    gate.leave()
+    return nil
   }
 
   /// Whether all others are kept out: false once somebody has removed the locked file, so that the next locks another one.
@@ -73,6 +94,7 @@ package struct RefreshTurn: Sendable {
 
   package func end() {
     lock?.release()
+    turn?.end()
     gate?.leave()
   }
 }
