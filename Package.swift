@@ -133,9 +133,8 @@ let package = Package(
     .executableTarget(
       name: "CofferCLI",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferMemory", "CofferPlatform", "CofferSecretService",
-        "CofferStorage",
-        "CofferVault",
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferMemory", "CofferPlatform", "CofferPostgres",
+        "CofferSecretService", "CofferStorage", "CofferVault",
         "CCofferLibraries",
         argumentParser,
         .product(name: "Logging", package: "swift-log"),
@@ -203,7 +202,7 @@ let package = Package(
     .testTarget(
       name: "TransactionTests",
       dependencies: [
-        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TestTool", "CofferTestSupport",
+        "CofferPostgres", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TestTool", "CofferTestSupport",
         systemPackage,
       ]),
     // Compiles programs that must not compile, against the modules of this build.
@@ -232,7 +231,8 @@ let package = Package(
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
-        "CofferAgent", "CofferTesting", "Coffer", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferAgent", "CofferPostgres", "CofferTesting", "Coffer",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         "CofferTestSupport",
         systemPackage,
       ]),

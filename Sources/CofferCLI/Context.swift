@@ -98,6 +98,33 @@ extension VaultPlace {
   /// The place that the command line names.
   static func given(_ text: String) throws -> VaultPlace {
     guard !text.isEmpty else { throw Failure.usage("the place of the vault is empty", try: "the path of the vault") }
-    return VaultPlace(text)
+    let place = VaultPlace(text)
+    try place.check()
+    return place
+  }
+
+  /// Whether surely no vault is there: what cannot be looked at may be one.
+  var isFree: Bool {
+    if let path { return FileFacts.isAbsent(path) }
+    do throws(StoreError) { _ = try LockedVault.open(self, options: .withoutPins) } catch { return error.kind == .noVault }
+    return false
+  }
+
+  /// Checks that a vault can be made here, before somebody is asked for what shall open it.
+  ///
+  /// - Throws: `.alreadyExists`; of a server what keeps it from saying so.
+  func checkIsFree() throws(StoreError) {
+    let cure: String
+    if let path {
+      guard FileFacts.exists(path) else { return }
+      cure = "use it, or another folder with --home DIR"
+    } else {
+      do throws(StoreError) { _ = try LockedVault.open(self, options: .withoutPins) } catch {
+        guard error.kind != .noVault else { return }
+        throw error
+      }
+      cure = "use it, or another name after the #"
+    }
+    throw StoreError(.alreadyExists, "there is a vault already", place: description, cure: cure)
   }
 }

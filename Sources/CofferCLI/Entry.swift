@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
+internal import CofferPostgres
 internal import FoundationEssentials
 internal import SystemPackage
 
@@ -11,6 +12,8 @@ internal import SystemPackage
 enum Main {
   static func main() {
     Hardening.apply()
+    // Before a place is read. libpq is loaded when one that names a server is opened.
+    PostgresVaults.use()
     let line = CommandWords.all
     // Without its words every command would be the one that prints the help, and has done nothing.
     guard !line.isEmpty else { exit(report(unreadableWords, nil).rawValue) }

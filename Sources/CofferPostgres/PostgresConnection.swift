@@ -90,7 +90,7 @@ final class PostgresConnection {
       let events = next == COFFER_LIBPQ_POLLING_READING ? POLLIN : POLLOUT
       guard try wait(for: Int16(truncatingIfNeeded: events), until: deadline) else {
         throw StoreError(
-          .busy, "the server did not let this program in in time", place: place.description,
+          .unreachable, "the server did not let this program in in time", place: place.description,
           cure: "check that it is there and can be reached, then try again")
       }
       next = library.connect_poll(handle.pointer)
@@ -346,7 +346,7 @@ final class PostgresConnection {
   private func lost(_ doing: String) -> StoreError {
     isLost = true
     return StoreError(
-      .busy, "the connection to the server was lost, and this program could not \(doing)", place: place.description,
+      .unreachable, "the connection to the server was lost, and this program could not \(doing)", place: place.description,
       cure: "try again when the server is there")
   }
 
@@ -359,7 +359,7 @@ final class PostgresConnection {
   private func late() -> StoreError {
     (isLost, wasLate) = (true, true)
     return StoreError(
-      .busy, "the server did not answer in time", place: place.description,
+      .unreachable, "the server did not answer in time", place: place.description,
       cure: "try again; a place may say coffer_timeout=SECONDS for another time")
   }
 
@@ -368,13 +368,10 @@ final class PostgresConnection {
     isLost = true
     let text = handle.library.error_message(handle.pointer).map { String(cString: $0) } ?? ""
     let line = text.utf8.map { (32...126).contains($0) ? Character(Unicode.Scalar($0)) : " " }
-    let isRefusal = text.contains("FATAL:")
+    let decision = Unreached.decision(text)
     return StoreError(
-      isRefusal && !text.contains("the database system is") && !text.contains("too many") ? .denied : .busy,
-      "the server cannot be reached: \(String(line.prefix(300)).split(separator: " ").joined(separator: " "))",
-      place: place.description,
-      cure: isRefusal
-        ? "check the user, the database and the server's pg_hba.conf"
-        : "check that it is there and can be reached, then try again")
+      decision.kind,
+      "\(decision.what): \(String(line.prefix(300)).split(separator: " ").joined(separator: " "))",
+      place: place.description, cure: decision.cure)
   }
 }

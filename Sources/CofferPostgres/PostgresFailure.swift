@@ -30,16 +30,49 @@ extension StoreError {
     case "53200": (.memory, "free some memory on the server and try again")
     case "42501": (.denied, "ask who runs the server for the rights of a reader or a writer: SharedVault says which")
     case "25006": (.readOnly, "give the place of a server that can be written, or the role of a writer")
+    case "42P06": (.busy, "another machine did the same in this moment: try again")
     case "3D000": (.noVault, "make the database, or give the name of another")
     case "26000", "42P05":
       (.unsupported, "a pooler hands each transaction another connection: have it pool sessions, or leave it out")
     case let state where state.hasPrefix("28"): (.denied, "check the user, and the server's pg_hba.conf")
     case let state where state.hasPrefix("08") || state.hasPrefix("57P"):
-      (.busy, "the server went away: try again when it is there")
+      (.unreachable, "the server went away: try again when it is there")
     case let state where state.hasPrefix("58") || state.hasPrefix("53") || state.hasPrefix("XX"):
       (.io(5), "ask who runs the server to look at its log; nothing was changed")
     // What is left are statements that do not fit the tables: all of them are fixed, so it is the tables that are wrong.
     default: (.damaged, "check the vault with verify, then restore a backup")
     }
+  }
+}
+
+/// What libpq says where it does not let a program in at a server. Its words are English: the program sets no locale.
+enum Unreached {
+  /// What libpq begins with where the place is to blame: `conninfo_uri_parse_options` and others of its fe-connect.c.
+  private static let ofPlaces = [
+    "invalid ", "missing ", "unexpected ", "end of string", "forbidden value", "definition of service", "could not match",
+  ]
+
+  static func decision(_ text: String) -> (kind: StoreError.Kind, what: String, cure: String) {
+    let unreached = "the server cannot be reached"
+    if text.contains("FATAL:") {
+      if text.contains("too many") { return (.busy, unreached, "try again, or raise max_connections") }
+      if text.contains("the database system is") { return (.unreachable, unreached, "try again when it has started") }
+      return (.denied, "the server lets nobody in", "check the user, the database and the server's pg_hba.conf")
+    }
+    if text.contains("no password supplied") {
+      return (
+        .denied, "the server wants a password", "keep it in ~/.pgpass, a file of mode 0600, or in a service file of libpq's"
+      )
+    }
+    if text.contains("certificate") || text.contains("SSL") || text.contains("private key file") {
+      return (.denied, "the server cannot be trusted", "check sslmode, sslrootcert and the name of the host")
+    }
+    // Said before any server is asked.
+    if Self.ofPlaces.contains(where: text.hasPrefix) {
+      return (
+        .invalidName, "the place is none that libpq understands", "write it as libpq's documentation of connection URIs says"
+      )
+    }
+    return (.unreachable, unreached, "check that it is there and can be reached, then try again")
   }
 }

@@ -26,6 +26,9 @@ struct PostgresPlace: Sendable {
   /// The schema that holds the vault's tables.
   var schema: String { "coffer_\(name)" }
 
+  /// What the names of copies of this vault begin with; a time follows.
+  var nameOfCopies: String { "\(name.prefix(30))_before_" }
+
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
   init(_ url: String) throws(StoreError) {
     let parts = url.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)

@@ -137,12 +137,18 @@ extension PostgresRows {
   func removeOldBytes(rewriting: Bool) {}
 
   func keepCopy() throws(StoreError) -> VaultPlace {
-    let copy = "\(session.place.name.prefix(30))_before_\(Int(time(nil)))"
-    let (connection, deadline) = (try session.open(), session.deadline)
-    try connection.perform("BEGIN ISOLATION LEVEL REPEATABLE READ", until: deadline)
+    let copy = "\(session.place.nameOfCopies)\(Int(time(nil)))"
+    let isWithin = transaction != nil
+    let connection: PostgresConnection
+    if let transaction { connection = transaction.connection } else { connection = try session.open() }
+    let deadline = session.deadline
+    if !isWithin { try connection.perform("BEGIN ISOLATION LEVEL REPEATABLE READ", until: deadline) }
     for sql in PostgresSchema.copying(schema, to: "coffer_\(copy)") { try connection.perform(sql, until: deadline) }
-    try connection.perform("COMMIT", until: deadline)
-    _ = try connection.answers(doing: "keep a copy of the vault", until: deadline)
+    if !isWithin { try connection.perform("COMMIT", until: deadline) }
+    do throws(StoreError) { _ = try connection.answers(doing: "keep a copy of the vault", until: deadline) } catch {
+      if !isWithin { Self.rollBack(connection, deadline) }
+      throw error
+    }
     let head = session.place.url.prefix { $0 != "#" }
     return VaultPlace("\(head)#\(copy)")
   }

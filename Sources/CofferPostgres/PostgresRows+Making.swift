@@ -18,7 +18,7 @@ extension PostgresRows {
       Self.rollBack(connection, session.deadline)
       throw error.isOfSomethingThere ? PostgresServer.taken(session.place.url) : error
     }
-    begin(Transaction(connection: connection, isWriting: true, deadline: session.deadline))
+    transaction = Transaction(connection: connection, isWriting: true, deadline: session.deadline)
     try finish(fill)
   }
 

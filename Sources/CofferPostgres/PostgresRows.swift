@@ -7,7 +7,7 @@ internal import SystemPackage
 ///
 /// The row of the state orders everything. A write locks it before it reads anything else, so that writers come one after the other; a read
 /// compares it with the one that it saw last, and asks for the rest in the same snapshot.
-final class PostgresRows: VaultRows {
+final class PostgresRows: ServerRows {
   let session: PostgresSession
   let schema: String
   private(set) var isClosed = false
@@ -188,9 +188,6 @@ final class PostgresRows: VaultRows {
     } catch {}
   }
 
-  /// Goes on in a transaction that is under way.
-  func begin(_ transaction: Transaction) { self.transaction = transaction }
-
   /// Has `body` write in the transaction that is under way, and commits it.
   func finish(_ body: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) {
     do throws(StoreError) { try body(self) } catch {
@@ -213,6 +210,11 @@ final class PostgresRows: VaultRows {
       try connection.perform("DROP SCHEMA \(schema) CASCADE", until: deadline)
       _ = try connection.answers(doing: "remove the vault", until: deadline)
     } catch {}
+  }
+
+  func removeAllRows() throws(StoreError) {
+    for table in PostgresSchema.names { try queue("DELETE FROM \(schema).\(table)") }
+    transaction?.state = nil
   }
 
   // MARK: What others did

@@ -15,6 +15,15 @@ public enum PostgresVaults {
     for scheme in PostgresPlace.schemes { VaultServers.use(PostgresServer(), forScheme: scheme) }
   }
 
+  /// The variables in which libpq finds what a place does not say, but for the one with a password: who starts a program that opens the same
+  /// places hands them on. Source: "libpq — C Library, Environment Variables"; krb5(7) for the last.
+  package static let variables = [
+    "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSFILE", "PGREQUIREAUTH", "PGCHANNELBINDING", "PGSERVICE",
+    "PGSERVICEFILE", "PGSYSCONFDIR", "PGOPTIONS", "PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLCERT", "PGSSLKEY", "PGSSLCERTMODE",
+    "PGSSLROOTCERT", "PGSSLCRL", "PGSSLCRLDIR", "PGSSLSNI", "PGSSLMINPROTOCOLVERSION", "PGSSLMAXPROTOCOLVERSION", "PGREQUIREPEER",
+    "PGKRBSRVNAME", "PGGSSENCMODE", "PGGSSLIB", "PGGSSDELEGATION", "PGLOADBALANCEHOSTS", "KRB5CCNAME",
+  ]
+
   /// Whether libpq can be loaded; nil, or why not.
   package static func obstacle() -> String? {
     do throws(StoreError) { _ = try PostgresLibrary.load() } catch { return error.what }
@@ -23,11 +32,13 @@ public enum PostgresVaults {
 }
 
 struct PostgresServer: VaultServer {
-  func shown(_ url: String) -> String? {
-    do throws(StoreError) { return try PostgresPlace(url).url } catch { return nil }
-  }
+  func check(_ url: String) throws(StoreError) { _ = try PostgresPlace(url) }
 
-  func open(_ url: String, patience: Int32?) throws(StoreError) -> sending any VaultRows {
+  func open(_ url: String, patience: Int32?) throws(StoreError) -> sending any VaultRows { try rows(url, patience) }
+
+  func openToReplace(_ url: String) throws(StoreError) -> any ServerRows { try rows(url, nil) }
+
+  private func rows(_ url: String, _ patience: Int32?) throws(StoreError) -> sending PostgresRows {
     let session = PostgresSession(try PostgresPlace(url), patience: patience)
     _ = try session.open()
     guard session.facts.hasSchema else {
@@ -43,6 +54,13 @@ struct PostgresServer: VaultServer {
     return PostgresRows(session)
   }
 
+  func find(_ url: String) throws(StoreError) -> VaultPlace {
+    let session = PostgresSession(try PostgresPlace(url), patience: nil)
+    _ = try session.open()
+    defer { session.close() }
+    return session.shown
+  }
+
   func create(_ url: String, fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
     let session = PostgresSession(try PostgresPlace(url), patience: nil)
     _ = try session.open()
@@ -55,6 +73,8 @@ struct PostgresServer: VaultServer {
     session.close()
     return try open(url, patience: nil)
   }
+
+  func turn(_ url: String) throws(StoreError) -> (any ServerTurn)? { try PostgresTurn.take(PostgresPlace(url)) }
 
   func watch(_ url: String, _ body: @escaping @Sendable () -> Void) throws(StoreError) -> Subscription {
     try PostgresWatch(PostgresPlace(url), body).start()

@@ -107,6 +107,8 @@ enum PostgresSchema {
     ("state", [("id", "bigint", false), ("bytes", "bytea", false)]),
   ]
 
+  static let names = tables.map(\.name)
+
   /// The tables, as ``question`` answers it of a vault.
   static let text = tables.map { table in
     table.columns.map { "\(table.name).\($0.name):\($0.type)\($0.isNullable ? "" : "!")" }.joined(separator: " ")

@@ -19,7 +19,7 @@ package enum DecidedTransactions {
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be read.
   package static func outcome(of transaction: TransactionID, in place: VaultPlace) throws(StoreError) -> TransactionOutcome? {
-    let database = try place.rowsToRead()
+    let database = try place.rowsToRead(patience: patience)
     return try database.read { () throws(StoreError) in try database.outcomes.outcome(of: transaction) }
   }
 

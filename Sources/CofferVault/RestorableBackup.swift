@@ -12,8 +12,8 @@ public struct RestoreReport: Sendable, Equatable {
   public let generation: UInt64
   /// Items in it.
   public let items: Int
-  /// The file that holds what stood there before; nil when nothing did.
-  public let kept: FilePath?
+  /// The place that holds what stood there before; nil when nothing did.
+  public let kept: VaultPlace?
   /// Where the vault that stood there did not open, or stood apart: the backup's slots, all of which open the vault again, whoever removed
   /// them since; else none, and the vault has the slots that it had.
   public let returnedSlots: [VaultStatus.Slot]
@@ -29,28 +29,42 @@ public struct RestorableBackup: ~Copyable {
   /// What opens it: the slots of its time.
   public let slots: [SlotSummary]
   private let file: FilePath
-  private let place: FilePath
-  private let copy: Draft
+  private let place: VaultPlace
+  private let draft: Draft
+  /// The copy: the draft, or a file in it.
+  private let copy: FilePath
 
-  /// Copies the backup `file` beside the vault that is, was or is to be at `place`. It may be any vault that nobody has open.
+  /// Copies the backup `file` beside the vault that is, was or is to be at `place`; for a place on a server beside the backup. It may be any
+  /// vault in a file that nobody has open.
   ///
-  /// - Throws: `StoreError` `.io` (no such file), `.inUse`, and what ``LockedVault/open(_:options:)`` throws.
+  /// - Throws: `StoreError` `.io` (no such file), `.inUse`, and what ``LockedVault/open(_:options:)`` throws; for a place on a server `.denied`
+  ///   too, where others could exchange what is made in the backup's folder.
   public init(_ file: FilePath, toRestoreAt place: VaultPlace) throws(StoreError) {
-    let place = try VaultFile(place.file()).made()
-    let copy = try Draft(beside: place)
-    try PrivateCopy.take(file, as: copy.path)
-    let locked: LockedVault
-    do throws(StoreError) { locked = try LockedVault.open(.file(copy.path), options: .withoutPins) } catch {
-      throw error.naming(file, insteadOf: copy.path)
+    let found: VaultPlace
+    let neighbor: FilePath
+    if let server = place.server {
+      (found, neighbor) = (try server.server().find(server.url), try TrustedPath.absolute(file))
+    } else {
+      neighbor = try VaultFile(place.file()).made()
+      found = .file(neighbor)
     }
-    self.init(locked, file, place, copy)
+    let draft = try Draft(beside: neighbor)
+    // SQLite works in private folders only, and a backup may be in any.
+    let copy = found.path == nil ? try TrustedPath.makePrivateFolder(draft.path).appending(Draft.nameInFolder) : draft.path
+    try PrivateCopy.take(file, as: copy)
+    let locked: LockedVault
+    do throws(StoreError) { locked = try LockedVault.open(.file(copy), options: .withoutPins) } catch {
+      throw error.naming(file, insteadOf: copy)
+    }
+    self.init(locked, file, found, draft, copy)
   }
 
-  private init(_ locked: LockedVault, _ file: FilePath, _ place: FilePath, _ copy: consuming Draft) {
+  private init(_ locked: LockedVault, _ file: FilePath, _ place: VaultPlace, _ draft: consuming Draft, _ copy: FilePath) {
     id = locked.id
     slots = locked.slots
     self.file = file
     self.place = place
+    self.draft = draft
     self.copy = copy
   }
 
@@ -58,7 +72,8 @@ public struct RestorableBackup: ~Copyable {
   ///
   /// The backup is unlocked and verified throughout before anything changes. Its items then become the vault's next commit, with a
   /// generation above all that this machine has seen, and under a new key: programs that have the vault open see it as a rotation.
-  /// A file that stood there and is no readable vault is moved aside.
+  /// A file that stood there and is no readable vault is moved aside. On a server all of that is one commit, in which what was there is kept
+  /// in a schema of its own.
   ///
   /// The vault keeps the slots that it has now, so that nobody who was removed since the backup comes back: what stands there is opened for
   /// that, with `credentials` or with `present`. Where it cannot be opened, the backup's slots open the vault again.
@@ -88,12 +103,12 @@ public struct RestorableBackup: ~Copyable {
     let others = try Openers(credentials.copied(), present)
     let opening = Self.words(slots)
     do throws(StoreError) {
-      rows = try VaultDatabase.openToRead(copy.path)
+      rows = try VaultDatabase.openToRead(copy)
       backup = try OpenVault.unlock(
         over: rows, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder), trust: .caller)
       items = try backup.read { (backup) throws(StoreError) in try backup.verify(progress).items }
     } catch {
-      throw error.kind == .wrongSecret ? Self.wrongSecret(opening, file) : error.naming(file, insteadOf: copy.path)
+      throw error.kind == .wrongSecret ? Self.wrongSecret(opening, file) : error.naming(file, insteadOf: copy)
     }
     try options.check(backup.view.id, at: .file(file))
     var consent = Restoration.Consent(replacing: replacing, acceptingOlderKey: acceptingOlderKey)

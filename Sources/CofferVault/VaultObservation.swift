@@ -75,8 +75,7 @@ extension VaultStore {
 
   fileprivate func startWatching() throws(StoreError) -> Subscription {
     let vault = held.vaultPlace
-    if let server = vault.server {
-      let watch = try server.server().watch(server.url) { [weak self] in self?.look(awaitingWriters: false) }
+    if let watch = try vault.watchServer({ [weak self] in self?.look(awaitingWriters: false) }) {
       observation.isStale.store(true, ordering: .relaxed)
       look(awaitingWriters: false)
       return watch

@@ -72,6 +72,36 @@ public struct VaultPlace: Sendable {
     }
   }
 
+  /// Checks that a place on a server is one that this program knows how to open, without asking the server.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed URL, and for one
+  ///   with a password.
+  package func check() throws(StoreError) { if let server { try server.server().check(server.url) } }
+
+  /// Whether both are known to be one place: on one host the same database and name, whatever else their URLs say. For places that were
+  /// opened.
+  package func isKnown(as other: VaultPlace) -> Bool { !Set(pinned).isDisjoint(with: other.pinned) }
+
+  /// Calls `body` whenever somebody may have committed to a vault on a server; nil for a file.
+  package func watchServer(_ body: @escaping @Sendable () -> Void) throws(StoreError) -> Subscription? {
+    guard let server else { return nil }
+    return try server.server().watch(server.url, body)
+  }
+
+  /// Whether it is on a server of a kind that this program opens vaults on.
+  package var isOnKnownServer: Bool { server.map { VaultServers.server(forScheme: $0.scheme) != nil } ?? false }
+
+  /// A turn at a vault on a server; nil while somebody else has it. It is one for all that is in the vault: a lock for each item would tell the
+  /// server which one is meant.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a file, which is locked itself.
+  package func serverTurn() throws(StoreError) -> (any ServerTurn)? {
+    guard let server else {
+      throw StoreError(.unsupported, "a file has no turns", place: description, cure: "lock a file beside it")
+    }
+    return try server.server().turn(server.url)
+  }
+
   /// The same place, whichever folder is current when it is opened.
   package func absolute() throws(StoreError) -> VaultPlace {
     guard let path else { return self }
@@ -139,7 +169,13 @@ final class ServerPlace: Sendable {
     self.scheme = scheme
     self.url = url
     self.names = names
-    shown = VaultServers.server(forScheme: scheme)?.shown(url) ?? "\(scheme)://…"
+    shown = Self.isSound(url, VaultServers.server(forScheme: scheme)) ? url : "\(scheme)://…"
+  }
+
+  private static func isSound(_ url: String, _ server: (any VaultServer)?) -> Bool {
+    guard let server else { return false }
+    do throws(StoreError) { try server.check(url) } catch { return false }
+    return true
   }
 
   /// Who opens it.
@@ -169,10 +205,12 @@ extension VaultPlace {
   }
 
   /// Opens the place, a file that cannot be written to be read alone. See ``VaultDatabase/openToRead(_:isBrief:)``.
-  func rowsToRead(isBrief: Bool = true) throws(StoreError) -> sending any VaultRows {
+  ///
+  /// - Parameter patience: how long a server is waited for, in milliseconds; nil for as long as the place says.
+  func rowsToRead(isBrief: Bool = true, patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
     switch kind {
     case .file(let path): return try VaultDatabase.openToRead(path, isBrief: isBrief)
-    case .server(let place): return try place.server().open(place.url, patience: nil)
+    case .server(let place): return try place.server().open(place.url, patience: patience)
     }
   }
 

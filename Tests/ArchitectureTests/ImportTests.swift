@@ -32,9 +32,8 @@ import Testing
       "SystemPackage",
     ],
     "CofferCLI": [
-      "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferSecretService", "CofferVault", "CofferStorage",
-      "CofferMemory",
-      "CofferPlatform",
+      "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferPostgres", "CofferSecretService", "CofferVault",
+      "CofferStorage", "CofferMemory", "CofferPlatform",
       "CCofferLibraries", "ArgumentParser", "Logging", "SystemPackage",
     ],
     "CofferTesting": [

@@ -16,17 +16,18 @@ final class TestAgent {
   let server: AgentServer
   private let isDone = DispatchSemaphore(value: 0)
 
-  init(clock: AgentClock? = nil, folder: FilePath? = nil, unlocked: Bool = true) throws {
+  /// - Parameter place: where the vault is; in the folder unless it is given.
+  init(clock: AgentClock? = nil, folder: FilePath? = nil, place: VaultPlace? = nil, unlocked: Bool = true) throws {
     self.folder = try folder ?? Self.newFolder()
-    let vault = self.folder.appending("vault.sqlite")
+    let vault = place ?? .file(self.folder.appending("vault.sqlite"))
     if folder == nil {
-      _ = try UnlockedVault.create(at: .file(vault), with: Self.credentials(), cost: .testing, options: .withoutPins)
+      _ = try UnlockedVault.create(at: vault, with: Self.credentials(), cost: .testing, options: .withoutPins)
     }
     // Where the machine's own clock runs, none of these is over before a test is, however slow the machine.
     let (idle, lifetime): (Duration, Duration) =
       clock == nil ? (.seconds(36_000), .seconds(36_000)) : (.seconds(60), .seconds(600))
     settings = AgentSettings(
-      folder: self.folder.appending("run"), vault: .file(vault), options: .withoutPins, idle: idle, lifetime: lifetime)
+      folder: self.folder.appending("run"), vault: vault, options: .withoutPins, idle: idle, lifetime: lifetime)
     server = try AgentServer(settings, clock: clock ?? .machine)
     let (server, isDone) = (server, isDone)
     Thread.detachNewThread {

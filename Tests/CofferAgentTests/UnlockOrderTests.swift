@@ -59,9 +59,9 @@ import Testing
     } _: {
       server.lockVaults()
     }
-    #expect(try agent.server.vaults.at("").path == nil)
+    #expect(try agent.server.vaults.at("").unlockedPlace == nil)
     try unlock(agent)
-    #expect(try agent.server.vaults.at("").path != nil)
+    #expect(try agent.server.vaults.at("").unlockedPlace != nil)
   }
 
   @Test func `a machine that is suspended in the midst of an unlock wakes up with a locked vault`() throws {
@@ -88,7 +88,7 @@ import Testing
     } _: {
       stop()
     }
-    #expect(try agent.server.vaults.at("").path == nil)
+    #expect(try agent.server.vaults.at("").unlockedPlace == nil)
     #expect(kind { try unlock(agent) } == .locked)
   }
 }

@@ -1,4 +1,5 @@
 import CofferPlatform
+import CofferPostgres
 import CofferStorage
 import CofferTestSupport
 import CofferVault
@@ -15,8 +16,15 @@ import Testing
     return told
   }
 
-  @Test func `who watches is told of a lock, an unlock and changes by anybody`() throws {
-    let agent = try TestAgent()
+  @Test func `who watches is told of a lock, an unlock and changes by anybody`() throws { try watch(TestAgent()) }
+
+  @Test(.tags(.process), .wholeRun) func `who watches a vault on a server is told the same`() throws {
+    guard let server = DatabaseServer.shared else { return }
+    PostgresVaults.use()
+    try watch(TestAgent(place: VaultPlace(server.place())))
+  }
+
+  private func watch(_ agent: TestAgent) throws {
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let client = agent.client()
     let first = try client.moment(after: nil)

@@ -38,6 +38,17 @@ import Testing
     #expect(throws: StoreError.self) { try PostgresPlace(url) }
   }
 
+  @Test(arguments: [
+    ("FATAL:  password authentication failed for user \"ada\"", StoreError.Kind.denied),
+    ("FATAL:  sorry, too many clients already", .busy), ("FATAL:  the database system is starting up", .unreachable),
+    ("connection failed: fe_sendauth: no password supplied", .denied), ("SSL error: certificate verify failed", .denied),
+    ("invalid URI query parameter: \"no\"", .invalidName), ("definition of service \"team\" not found", .invalidName),
+    ("could not translate host name \"db\" to address", .unreachable),
+  ])
+  func `what libpq says of a server that it does not get into is told apart`(text: String, kind: StoreError.Kind) {
+    #expect(Unreached.decision(text).kind == kind)
+  }
+
   @Test func `a place is known by each of its hosts, and by nothing that leads to the same rows`() throws {
     let one = PlaceNames(["host": "DB.example.com.", "port": "5432", "dbname": "team", "user": "ada"], host: "", name: "main")
     let same = PlaceNames(["host": "db.example.com", "hostaddr": "10.0.0.1", "dbname": "team"], host: "", name: "main")

@@ -23,7 +23,9 @@ import Testing
   }
 
   @Test func `no call waits without an end: for a lock, for a server that hangs, for one that is gone`() throws {
-    guard let server = TestServer.make(), let shared = try SharedVault(on: server, options: "coffer_timeout=1") else { return }
+    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server, options: "coffer_timeout=1") else {
+      return
+    }
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
     let session = PostgresSession(try PostgresPlace(shared.url), patience: nil)
@@ -43,20 +45,20 @@ import Testing
     #expect(!pids.isEmpty)
     let main = server.pid
     for pid in pids + [main] { kill(pid, SIGSTOP) }
-    #expect(kind { _ = try vault.get(name("a")) } == .busy)
+    #expect(kind { _ = try vault.get(name("a")) } == .unreachable)
     for pid in pids + [main] { kill(pid, SIGCONT) }
     #expect(try text(vault.get(name("a"))) == "3")
 
     try server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'coffer'")
     #expect(try text(vault.get(name("a"))) == "3", "nothing was asked of the connection that was ended")
     server.stop(SIGINT)
-    eventually("the server is gone") { kind { _ = try vault.get(name("a")) } == .busy }
-    #expect(kind { _ = try shared.unlock() } == .busy)
+    eventually("the server is gone") { kind { _ = try vault.get(name("a")) } == .unreachable }
+    #expect(kind { _ = try shared.unlock() } == .unreachable)
   }
 
   @Test func `a connection cut at any byte of a write leaves it made or not made, and this is known`() throws {
-    guard let server = TestServer.make(), let direct = try SharedVault(on: server) else { return }
-    let proxy = try Proxy(server.folder, target: server.port)
+    guard let server = DatabaseServer.shared, let direct = try SharedVault(on: server) else { return }
+    let proxy = try SocketProxy(server.folder, target: server.port)
     defer { proxy.end() }
     _ = try direct.create()
     let place = VaultPlace(direct.url.replacingOccurrences(of: ":\(server.port)/", with: ":\(proxy.port)/"))
@@ -76,7 +78,7 @@ import Testing
         let isThere = try text(witness.get(name("a"))) == value
         switch outcome {
         case nil: #expect(isThere, "acknowledged, and not there: \(value)")
-        case .busy: #expect(!isThere, "refused, and there: \(value)")
+        case .unreachable: #expect(!isThere, "refused, and there: \(value)")
         default: Issue.record("\(String(describing: outcome)) at \(value)")
         }
         tally["\(outcome.map { "\($0)" } ?? "made")", default: 0] += 1
@@ -84,13 +86,13 @@ import Testing
       }
     }
     _ = try witness.verify()
-    #expect(tally["made", default: 0] > 0 && tally["busy", default: 0] > 0)
+    #expect(tally["made", default: 0] > 0 && tally["unreachable", default: 0] > 0)
     print("cut connections: \(tally.sorted { $0.key < $1.key })")
   }
 
   @Test func `a commit that was lost beside a change of key by another is settled all the same`() throws {
-    guard let server = TestServer.make(), let direct = try SharedVault(on: server) else { return }
-    let proxy = try Proxy(server.folder, target: server.port)
+    guard let server = DatabaseServer.shared, let direct = try SharedVault(on: server) else { return }
+    let proxy = try SocketProxy(server.folder, target: server.port)
     defer { proxy.end() }
     let witness = try direct.create()
     let place = VaultPlace(direct.url.replacingOccurrences(of: ":\(server.port)/", with: ":\(proxy.port)/"))
@@ -112,7 +114,7 @@ import Testing
   }
 
   @Test func `a server that is killed under its writers loses no acknowledged write, and makes none up`() throws {
-    guard let server = TestServer.make(), let shared = try SharedVault(on: server) else { return }
+    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server) else { return }
     let vault = try shared.create()
     let writers = 4
     let key = try shared.keyPath()
@@ -153,7 +155,7 @@ import Testing
   }
 
   @Test func `many processes count together, and none of their counts is lost`() throws {
-    guard let server = TestServer.make(), let shared = try SharedVault(on: server) else { return }
+    guard let shared = try SharedVault() else { return }
     let vault = try shared.create()
     let (processes, each) = (Campaign.size(short: 8, long: 64), Campaign.size(short: 25, long: 500))
     let key = try shared.keyPath()

@@ -11,13 +11,13 @@ import Testing
 
 /// A vault on a server, which a key file opens.
 struct SharedVault {
-  let server: TestServer
+  let server: DatabaseServer
   let url: String
   let key: SecretForm
   let folder: TestFolder
 
   /// Nil where PostgreSQL is not installed.
-  init?(on server: TestServer? = .shared, options: String = "") throws {
+  init?(on server: DatabaseServer? = .shared, options: String = "") throws {
     guard let server else { return nil }
     PostgresVaults.use()
     self.server = server

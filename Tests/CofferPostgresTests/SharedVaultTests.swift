@@ -1,3 +1,4 @@
+import Coffer
 import CofferPlatform
 import CofferStorage
 import CofferTestSupport
@@ -95,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: ConformanceCheck.allCases) func `a store over it conforms`(check: ConformanceCheck) async throws {
-    guard TestServer.shared != nil else { return }
+    guard DatabaseServer.shared != nil else { return }
     var abilities = StoreConformance<Vault>.Abilities()
     abilities.prepares = false
     abilities.largestValue = VaultItem.largestValue
@@ -113,8 +114,23 @@ import Testing
     try await store.run(check)
   }
 
+  @Test func `one renews a token at a time, whichever vault of the server it is not`() throws {
+    guard let shared = try SharedVault(), let another = try SharedVault() else { return }
+    try shared.create()
+    let turn = try RefreshTurn.take(for: "s/a", beside: shared.place, within: .seconds(60))
+    #expect(kind { _ = try RefreshTurn.take(for: "s/a", beside: shared.place, within: .milliseconds(200)) } == .busy)
+    try RefreshTurn.take(for: "s/a", beside: another.place, within: .seconds(60)).end()
+    turn.end()
+    let next = try RefreshTurn.take(for: "s/a", beside: shared.place, within: .seconds(60))
+    // As a machine that dies: the server sees its connection end.
+    try shared.server.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted")
+    try RefreshTurn.take(for: "s/a", beside: shared.place, within: .seconds(60)).end()
+    next.end()
+  }
+
   @Test func `commits of others are told to who observes, also after the server was started again`() throws {
-    guard let server = TestServer.make(), let shared = try SharedVault(on: server) else { return }
+    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server) else { return }
     let store = try VaultStore(service: "s", vault: shared.create())
     let told = Collected<String>()
     let subscription = try store.changes.subscribe { event in

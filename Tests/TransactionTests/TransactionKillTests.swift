@@ -1,5 +1,6 @@
 import CofferTestSupport
 import CofferMemory
+import CofferPostgres
 import CofferStorage
 import CofferVault
 import Foundation
@@ -55,15 +56,21 @@ final class Home {
   private let folder: TestFolder
   var path: String { folder.path.string }
   let keyFile: String
+  /// Where the vault is.
+  let place: VaultPlace
   // The test bundle stands beside the tools.
   private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path
 
-  init() throws {
+  /// - Parameter url: where the vault is to be, if that is on a server.
+  init(on url: String? = nil) throws {
+    PostgresVaults.use()
     folder = try TestFolder("transaction")
+    if let url { try Data(url.utf8).write(to: URL(fileURLWithPath: folder.path.string + "/place")) }
+    place = url.map { VaultPlace($0) } ?? .file(folder.path.appending("vault.sqlite"))
     keyFile = folder.path.string + "/key"
     let key = try KeyFile.generate()
     try key.withUnsafeBytes { try Data($0).write(to: URL(fileURLWithPath: keyFile)) }
-    _ = try UnlockedVault.create(at: .file(vaultPath), with: Credentials(keyFile: key), options: .withoutPins).lock()
+    _ = try UnlockedVault.create(at: place, with: Credentials(keyFile: key), options: .withoutPins).lock()
   }
 
   var vaultPath: FilePath { FilePath(path).appending("vault.sqlite") }
@@ -75,7 +82,7 @@ final class Home {
     #expect(read.status == 0, "\(read.output)", sourceLocation: location)
     let plain = read.output.split(separator: "\n").map(String.init)
     let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let vault = try LockedVault.open(.file(vaultPath), options: .withoutPins).unlock(with: Credentials(keyFile: key))
+    let vault = try LockedVault.open(place, options: .withoutPins).unlock(with: Credentials(keyFile: key))
     let form = try vault.get(ItemName(service: "app", account: "token"))
     let token = form.map { form in form.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } } ?? "absent"
     #expect(plain == [token, token], "plain \(plain), vault \(token)", sourceLocation: location)

@@ -16,12 +16,21 @@ final class RefreshGate: Sendable {
 package struct RefreshTurn: Sendable {
   private let lock: DescriptorLock?
   private let gate: RefreshGate?
+  private let turn: (any ServerTurn)?
+
+  private init(lock: DescriptorLock? = nil, gate: RefreshGate? = nil, turn: (any ServerTurn)? = nil) {
+    self.lock = lock
+    self.gate = gate
+    self.turn = turn
+  }
 
   /// Waits for a turn without blocking a thread.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws; `CancellationError`.
-  static func take(at path: FilePath?, _ gate: RefreshGate, within limit: Duration) async throws -> RefreshTurn {
-    var wait = Wait(path: path, gate: gate, limit: limit)
+  static func take(
+    at path: FilePath?, of vault: VaultPlace, _ gate: RefreshGate, within limit: Duration
+  ) async throws -> RefreshTurn {
+    var wait = Wait(path: path, vault: vault, gate: gate, limit: limit)
     while true {
       switch try wait.next() {
       case .turn(let turn): return turn
@@ -35,7 +44,7 @@ package struct RefreshTurn: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws.
   package static func take(for key: String, beside place: VaultPlace, within limit: Duration) throws(StoreError) -> RefreshTurn {
     let path = try place.path.flatMap { (vault) throws(StoreError) in try RefreshLockFile.path(for: key, of: "", beside: vault) }
-    var wait = Wait(path: path, gate: RefreshGate(), limit: limit)
+    var wait = Wait(path: path, vault: place, gate: RefreshGate(), limit: limit)
     while true {
       switch try wait.next() {
       case .turn(let turn): return turn
@@ -49,6 +58,7 @@ package struct RefreshTurn: Sendable {
     enum Outcome { case turn(RefreshTurn), pause(Duration) }
 
     let path: FilePath?
+    let vault: VaultPlace
     let gate: RefreshGate
     let limit: Duration
     private let deadline: ContinuousClock.Instant
@@ -56,13 +66,13 @@ package struct RefreshTurn: Sendable {
     private var longest = 5.0
     private static let longestOfAll = 50.0
 
-    init(path: FilePath?, gate: RefreshGate, limit: Duration) {
-      (self.path, self.gate, self.limit) = (path, gate, limit)
+    init(path: FilePath?, vault: VaultPlace, gate: RefreshGate, limit: Duration) {
+      (self.path, self.vault, self.gate, self.limit) = (path, vault, gate, limit)
       deadline = .now + limit
     }
 
     mutating func next() throws(StoreError) -> Outcome {
-      if let turn = try RefreshTurn.attempt(path, gate) {
+      if let turn = try RefreshTurn.attempt(path, vault, gate) {
         if turn.isAlone(at: path) { return .turn(turn) }
         turn.end()
       }
@@ -78,9 +88,21 @@ package struct RefreshTurn: Sendable {
     }
   }
 
-  private static func attempt(_ path: FilePath?, _ gate: RefreshGate) throws(StoreError) -> RefreshTurn? {
-    guard let path else { return gate.tryEnter() ? RefreshTurn(lock: nil, gate: gate) : nil }
-    return try DescriptorLock.take(path).map { RefreshTurn(lock: $0, gate: nil) }
+  private static func attempt(
+    _ path: FilePath?, _ vault: VaultPlace, _ gate: RefreshGate
+  ) throws(StoreError) -> RefreshTurn? {
+    if let path { return try DescriptorLock.take(path).map { RefreshTurn(lock: $0) } }
+    // No server is asked while this process has the turn itself.
+    guard gate.tryEnter() else { return nil }
+    guard vault.isOnKnownServer else { return RefreshTurn(gate: gate) }
+    do throws(StoreError) {
+      if let turn = try vault.serverTurn() { return RefreshTurn(gate: gate, turn: turn) }
+    } catch {
+      gate.leave()
+      throw error
+    }
+    gate.leave()
+    return nil
   }
 
   /// Whether all others are kept out: false once somebody has removed the locked file, so that the next locks another one.
@@ -91,6 +113,7 @@ package struct RefreshTurn: Sendable {
 
   package func end() {
     lock?.release()
+    turn?.end()
     gate?.leave()
   }
 }

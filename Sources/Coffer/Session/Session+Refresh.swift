@@ -1,5 +1,6 @@
 internal import CofferPlatform
 public import CofferStorage
+internal import CofferVault
 internal import FoundationEssentials
 
 extension Session {
@@ -9,8 +10,8 @@ extension Session {
   /// A fresh credential, renewed once however many tasks and processes ask at the same time.
   ///
   /// One asks the server, under a lock that it holds meanwhile; the others wait, find the credential renewed and take that. The lock is a
-  /// file beside the vault, so that whoever uses that vault finds the same one, in whatever environment; where that cannot be written no
-  /// server is asked. The renewed credential is stored only in place of the one that was there when the renewal began: a logout meanwhile
+  /// file beside the vault, so that whoever uses that vault finds the same one, in whatever environment, and of a vault on a server a lock
+  /// there; where it cannot be had no server is asked. The renewed credential is stored only in place of the one that was there when the renewal began: a logout meanwhile
   /// stands, and so does another login.
   ///
   /// - Parameters:
@@ -34,7 +35,7 @@ extension Session {
     guard asked != .absent else { throw loggedOut(key.name) }
     let lockFile = try RefreshLockFile.path(for: key.name, in: router)
     while true {
-      let turn = try await RefreshTurn.take(at: lockFile, gate, within: limit)
+      let turn = try await RefreshTurn.take(at: lockFile, of: VaultPlace(router.vault.place), gate, within: limit)
       defer { turn.end() }
       let present = try router.vault.version(of: key.name)
       guard present != .absent else { throw loggedOut(key.name) }

@@ -134,11 +134,11 @@ final class AgentVault: Sendable {
     return try Stat.ofLink(path)?.identity
   }
 
-  /// The file of the vault; nil while it is locked, and for one on a server.
-  var path: FilePath? {
+  /// Where the vault is; nil while it is locked.
+  var unlockedPlace: VaultPlace? {
     state.withLock { state in
       switch state.unlocked {
-      case .some(let unlocked): unlocked.vault.place.path
+      case .some(let unlocked): unlocked.vault.place
       case .none: nil
       }
     }

@@ -38,7 +38,9 @@ final class AgentVaults: Sendable {
     try places.withLock { (places) throws(StoreError) in
       let path = path.isEmpty ? settings.vault.description : path
       if let vault = places.vaults.first(where: { $0.settings.vault.description == path }) { return vault }
-      guard path.hasPrefix("/") else {
+      let place = VaultPlace(path)
+      try place.check()
+      guard place.path?.isAbsolute ?? true else {
         throw StoreError(
           .otherVault, "an agent takes only a whole path to a vault", place: path, cure: "give the path from / on",
           remedy: .leaveAgentOut)
@@ -47,7 +49,7 @@ final class AgentVaults: Sendable {
         // An unlock of it that is under way would hold a key that nobody locks.
         places.vaults.remove(at: old).end("too many other vaults were asked for")
       }
-      let vault = AgentVault(settings(of: VaultPlace(path)), clock: clock, watchers: watchers)
+      let vault = AgentVault(settings(of: place), clock: clock, watchers: watchers)
       if places.hasEnded { vault.end(Self.ended) }
       places.vaults.append(vault)
       return vault

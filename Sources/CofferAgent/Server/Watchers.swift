@@ -31,7 +31,7 @@ extension AgentVault {
     watchers.add(bell)
     defer { watchers.remove(bell) }
     // Started before the first look, so that nothing is missed in between. Where it cannot be, changes of others are seen at the end.
-    let watch = try watchFile(bell)
+    let watch = try watchPlace(bell)
     defer { watch?.cancel() }
     let deadline = ContinuousClock.now + Self.longestWatch
     var rest = Self.looks[...]
@@ -56,8 +56,10 @@ extension AgentVault {
     }
   }
 
-  private func watchFile(_ bell: Bell) throws(StoreError) -> Subscription? {
-    guard let path, let name = path.lastName else { return nil }
+  private func watchPlace(_ bell: Bell) throws(StoreError) -> Subscription? {
+    guard let place = unlockedPlace else { return nil }
+    guard let path = place.path else { return try place.watchServer { bell.ring() } }
+    guard let name = path.lastName else { return nil }
     return try DirectoryWatch.start(path.folder, names: [name, name + "-wal"]) { _ in bell.ring() }
   }
 }

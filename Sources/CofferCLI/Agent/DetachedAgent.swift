@@ -1,12 +1,14 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferPostgres
 
 /// This program as an agent in the background: in a session of its own, so that it has no terminal and outlives the shell.
 enum DetachedAgent {
-  /// Variables that say where things are. All others stay behind, secrets among them.
-  private static let inherited = [
-    "HOME", "PATH", "LANG", "TMPDIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
-  ]
+  /// Variables that say where things are, on a server too. All others stay behind, secrets among them.
+  private static let inherited =
+    [
+      "HOME", "PATH", "LANG", "TMPDIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+    ] + PostgresVaults.variables
   /// Milliseconds that an agent may take to listen. One that ends before is noticed at once, so this is for a machine on which a
   /// program takes its time to start.
   private static let patience: Int32 = 60_000

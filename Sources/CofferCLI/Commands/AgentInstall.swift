@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferStorage
 internal import CofferPlatform
+internal import CofferPostgres
 internal import FoundationEssentials
 
 struct AgentInstallCommand: Command {
@@ -18,7 +19,9 @@ struct AgentInstallCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let unit = SystemdUnit(agent: try SecondProcess.path(), variables: AgentPlaces.allVariables(context), times.arguments)
+    let unit = SystemdUnit(
+      agent: try SecondProcess.path(), variables: AgentPlaces.allVariables(context), times.arguments,
+      onServer: context.places.vault.path == nil)
     if print { return try Output.write(unit.text) }
     let file = context.places.defaults.appending("systemd").appending("user").appending("coffer-agent.service")
     guard try ServiceFile(file, unit.text, as: "unit").write(force: force) else {
@@ -82,10 +85,10 @@ enum AgentPlaces {
 
   /// What says where things are, where it is not the standard, to a service, which has an environment of its own.
   static func allVariables(_ context: Context) -> [String] {
-    let given = variables(context)
-    guard context.places.home == nil else { return given }
-    return given
-      + ["XDG_DATA_HOME", "XDG_STATE_HOME"].compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
+    let folders = context.places.home == nil ? ["XDG_DATA_HOME", "XDG_STATE_HOME"] : []
+    let server = context.places.vault.path == nil ? PostgresVaults.variables : []
+    return variables(context)
+      + (folders + server).compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
   }
 }
 
@@ -97,9 +100,12 @@ struct SystemdUnit {
   let words: [String]
   let variables: [String]
   let target: String?
+  /// Whether the vault is on a server, which may be reached over a network.
+  let isOnServer: Bool
 
   /// The agent.
-  init(agent program: String, variables: [String], _ arguments: [String]) {
+  init(agent program: String, variables: [String], _ arguments: [String], onServer: Bool) {
+    isOnServer = onServer
     description = "Coffer's agent: keeps the vault unlocked for this user's programs"
     start = ["Type=exec"]
     words = [program, "agent", "start", "--foreground"] + arguments
@@ -108,7 +114,8 @@ struct SystemdUnit {
   }
 
   /// The provider of secrets, which the bus starts.
-  init(secretService words: [String], variables: [String], busName: String) {
+  init(secretService words: [String], variables: [String], busName: String, onServer: Bool) {
+    isOnServer = onServer
     description = "Coffer's Secret Service: keeps the secrets of this user's programs in the vault"
     start = ["Type=dbus", "BusName=\(busName)"]
     self.words = words
@@ -133,7 +140,7 @@ struct SystemdUnit {
       LimitCORE=0
       NoNewPrivileges=yes
       LockPersonality=yes
-      RestrictAddressFamilies=AF_UNIX
+      RestrictAddressFamilies=AF_UNIX\(isOnServer ? " AF_INET AF_INET6" : "")
       SystemCallArchitectures=native
       UMask=0077
       \(install)

@@ -30,17 +30,12 @@ struct InitCommandAt<Place>: Command {
   var opening: UnlockingOptions? { existing }
 
   func claimInput(_ context: Context) throws {
-    let path = try context.places.vault.file()
-    guard !FileFacts.exists(path) else {
-      throw StoreError(
-        .alreadyExists, "there is a vault already", place: path.string, cure: "use it, or another folder with --home DIR")
-    }
+    try context.places.vault.checkIsFree()
     try ExpectedVault.checkNewVault()
     try NewSecrets(new: new, context: context).claimInput()
   }
 
   func perform(_ context: Context) throws {
-    let path = try context.places.vault.file()
     let secrets = NewSecrets(new: new, context: context)
     let vault: UnlockedVault
     var keyFile: FirstKeyFile?
@@ -48,7 +43,7 @@ struct InitCommandAt<Place>: Command {
       vault = try UnlockedVault.create(
         at: context.places.vault, with: secrets.credentials(&keyFile), label: label, options: context.places.vaultOptions)
     } catch {
-      if let made = new.newKeyFile, keyFile != nil, !NewSecrets.isNothing(at: path, error) {
+      if let made = new.newKeyFile, keyFile != nil, !NewSecrets.isNothing(at: context.places.vault, error) {
         throw Main.failure(error)?.keeping(keyFile: made) ?? error
       }
       // A key that opens nothing would only confuse.

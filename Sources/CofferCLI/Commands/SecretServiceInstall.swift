@@ -140,7 +140,10 @@ struct ServiceFiles {
         """),
       ServiceFile(
         config.appending("systemd").appending("user").appending(Self.unit),
-        SystemdUnit(secretService: words, variables: variables, busName: SecretServiceProvider.busName).text),
+        SystemdUnit(
+          secretService: words, variables: variables, busName: SecretServiceProvider.busName,
+          onServer: context.places.vault.path == nil
+        ).text),
     ]
     if FileFacts.exists(Self.portals) {
       files.append(

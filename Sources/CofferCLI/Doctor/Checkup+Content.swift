@@ -8,7 +8,7 @@ extension Checkup {
   /// Whether what the vault holds can be read: its pages, for which no key is needed, and all of it where a key is at hand without a question.
   func content(_ check: String) -> [Finding] {
     let vault: LockedVault
-    do { vault = try context.lockedVault() } catch { return [] }  // Said by the check of the vault.
+    do { vault = try found.get() } catch { return [] }  // Said by the check of the vault.
     do {
       try vault.checkPages()
       let isVerified = try verifiedByAgent() || verifiedHere(vault)

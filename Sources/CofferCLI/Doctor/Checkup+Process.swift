@@ -39,6 +39,12 @@ extension Checkup {
             cure: "COFFER_PASSPHRASE_FILE with a file of mode 0600, or coffer unlock"))
       }
     } catch { context.note("whether COFFER_PASSPHRASE is set is unknown: there was no memory for it") }
+    if file == nil, ProcessEnvironment.value("PGPASSWORD") != nil {
+      findings.append(
+        Finding(
+          check, .warning, "PGPASSWORD is in the environment, which every program that was started from there can read",
+          cure: "the password in ~/.pgpass, in a file of mode 0600"))
+    }
     for name in ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"] {
       guard let path = ProcessEnvironment.value(name), path != "-" else { continue }
       var facts = stat()
@@ -125,7 +131,7 @@ extension Checkup {
   }
 
   private func standing() -> VaultID? {
-    do throws(StoreError) { return try places.openVault().id } catch { return nil }  // Said by the check of the vault.
+    do { return try found.get().id } catch { return nil }  // Said by the check of the vault.
   }
 
   /// Side files of SQLite without their vault: what they hold may be commits that nothing can be put together from any more, and a

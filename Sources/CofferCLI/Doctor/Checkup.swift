@@ -7,14 +7,21 @@ internal import SystemPackage
 /// All that `coffer doctor` looks at. Nothing is changed or asked.
 struct Checkup {
   let context: Context
+  /// The vault as it stands, or why it cannot be opened: looked at once, as a server that does not answer is waited for.
+  let found: Result<LockedVault, any Error>
   var places: Places { context.places }
   /// The vault's file; nil for a vault that is in none.
   var file: FilePath? { places.vault.path }
 
+  init(context: Context) {
+    self.context = context
+    found = Result { try context.lockedVault() }
+  }
+
   /// The checks by name, in the order they are told.
   var checks: [(name: String, run: (String) -> [Finding])] {
-    [
-      ("places", folders), ("vault", vault), ("pins", pins), ("side files", sideFiles), ("leftovers", leftovers),
+    [("places", folders), ("vault", vault)] + (file == nil ? [("server", server)] : []) + [
+      ("pins", pins), ("side files", sideFiles), ("leftovers", leftovers),
       // After the agent, which is asked to look, and may lock for what it finds.
       ("agent", agent), ("content", content), ("sockets", sockets),
       ("file system", fileSystem), ("memory", memory), ("environment", environment), ("preferences", preferences),
@@ -36,7 +43,7 @@ struct Checkup {
 
   private func vault(_ check: String) -> [Finding] {
     do {
-      let vault = try context.lockedVault()
+      let vault = try found.get()
       let cheap = vault.slots.filter(Self.isCheap)
       return cheap.map { slot in
         Finding(
@@ -88,7 +95,7 @@ struct Checkup {
   }
 
   private func existingVault() throws -> LockedVault? {
-    do { return try context.lockedVault() } catch { return nil }  // Said by the check of the vault.
+    do { return try found.get() } catch { return nil }  // Said by the check of the vault.
   }
 
   /// Files beside the vault that no command needs any more.

@@ -37,7 +37,7 @@ struct OtherVault {
   /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to read.
   func unlock(orWith own: borrowing Credentials = Credentials()) throws -> UnlockedVault {
     try GivenPath.check(path)
-    let place = VaultPlace(path)
+    let place = try VaultPlace.given(path)
     let locked = try LockedVault.open(place, options: .withoutPins)
     if options.isEmpty, !own.isEmpty {
       if own.passphrase != nil { Spinner.show("Unlocking", context) }
@@ -52,11 +52,23 @@ struct OtherVault {
   /// - Throws: `.refused` where it is the vault at `place`, whatever leads there.
   func checkIsAnother(than place: VaultPlace) throws {
     try GivenPath.check(path)
-    guard let own = try FileStatus(at: place.file()), let other = try FileStatus(at: FilePath(path)), own.isSameFile(as: other)
-    else { return }
+    guard try isPlace(place, VaultPlace.given(path)) else { return }
     throw StoreError(
       .refused, "it is the vault itself", place: path,
       cure: "the path of another vault, or --vault with that of the one to merge into")
+  }
+
+  private func isPlace(_ place: VaultPlace, _ other: VaultPlace) throws -> Bool {
+    switch (place.path, other.path) {
+    case (let own?, let path?):
+      guard let own = try FileStatus(at: own), let other = try FileStatus(at: path) else { return false }
+      return own.isSameFile(as: other)
+    case (nil, nil):
+      // Each under the names that its hosts have.
+      let found = try LockedVault.open(other, options: .withoutPins).place
+      return try LockedVault.open(place, options: .withoutPins).place.isKnown(as: found)
+    default: return false
+    }
   }
 
   /// All its items with their fields, expired ones too.

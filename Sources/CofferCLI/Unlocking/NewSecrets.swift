@@ -95,13 +95,16 @@ struct NewSecrets {
   }
 
   /// Lends the credentials of a vault beside the one in use: the unlocking sources have that one's secrets, and are not asked.
-  func usingOwn<Result>(forVaultAt place: FilePath, _ body: (consuming Credentials) throws -> Result) throws -> Result {
+  func usingOwn<Result>(forVaultAt place: VaultPlace, _ body: (consuming Credentials) throws -> Result) throws -> Result {
     try NewKeyFile.lend(new.newKeyFile, with: ownCredentials(), opensNothing: { Self.isNothing(at: place, $0) }, body)
   }
 
   /// Whether no vault was made at `place`: what stands there stood there before, or nothing does.
-  static func isNothing(at place: FilePath, _ error: any Error) -> Bool {
-    (error as? StoreError)?.kind == .alreadyExists || FileFacts.isAbsent(place)
+  static func isNothing(at place: VaultPlace, _ error: any Error) -> Bool {
+    let kind = (error as? StoreError)?.kind
+    if let path = place.path { return kind == .alreadyExists || FileFacts.isAbsent(path) }
+    // A commit that a server did not answer may still be on its way.
+    return kind == .alreadyExists || (kind != .outcomeUnknown && place.isFree)
   }
 
   private func ownCredentials() throws -> Credentials {

@@ -13,21 +13,21 @@ struct LostCommit {
 
   /// Returns when `lost`, whose commit nobody answered, is in effect.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` where the commit was not made; `unknown` where that cannot be told: the log has lost the
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unreachable`` where the commit was not made; `unknown` where that cannot be told: the log has lost the
   ///   row since, or the lock cannot be had in time; what reading the vault throws.
   func settle(_ lost: SealedChange, _ unknown: StoreError) throws(StoreError) {
     guard let isMade = try isMade(lost) else { throw unknown }
     guard !isMade else { return }
     throw StoreError(
-      .busy, "the server went away before the change was committed, and nothing of it was made", place: view.place.description,
-      cure: "try again", underlying: unknown.underlying)
+      .unreachable, "the server went away before the change was committed, and nothing of it was made",
+      place: view.place.description, cure: "try again", underlying: unknown.underlying)
   }
 
   private func isMade(_ lost: SealedChange) throws(StoreError) -> Bool? {
     let end = ContinuousClock.now + Self.patience
     while true {
       do throws(StoreError) { return try look(for: lost) } catch {
-        guard error.kind == .busy || error.kind == .outcomeUnknown else { throw error }
+        guard [.busy, .unreachable, .outcomeUnknown].contains(error.kind) else { throw error }
         // Not reached, or the lock was not to be had: a moment later it may be.
         guard ContinuousClock.now < end else { return nil }
         usleep(Self.pause)

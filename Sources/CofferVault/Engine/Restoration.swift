@@ -9,13 +9,12 @@ internal import SystemPackage
 struct Restoration: ~Copyable {
   private let backup: OpenVault
   /// The backup's rows.
-  private let rows: VaultDatabase
+  let rows: VaultDatabase
   private let source: KnownHeader
-  private let file: FilePath
-  private let place: VaultPlace
+  let place: VaultPlace
   private let options: VaultOptions
   private let consent: Consent
-  private let pin: PinWatch?
+  let pin: PinWatch?
   /// Whether this machine has seen the vault at this place.
   private let knowsPlace: Bool
   /// What a key of this vault must come from, beside the pin.
@@ -32,11 +31,10 @@ struct Restoration: ~Copyable {
 
   /// - Parameter invitations: those that the credentials hold.
   init(
-    _ backup: OpenVault, _ rows: VaultDatabase, _ file: FilePath, _ options: VaultOptions, _ consent: Consent,
+    _ backup: OpenVault, _ rows: VaultDatabase, _ place: VaultPlace, _ options: VaultOptions, _ consent: Consent,
     invitations: [Invitation]
   ) throws(StoreError) {
     let (header, digest) = (backup.view.header, backup.view.headerDigest)
-    let place = VaultPlace.file(file)
     let known = try options.invitations(to: header.vault, at: place, and: invitations)
     let pin = try options.pins.map { (folder) throws(StoreError) in
       try PinWatch(folder, vault: header.vault, place: place, accepting: true)
@@ -54,7 +52,6 @@ struct Restoration: ~Copyable {
     self.pin = pin
     self.backup = backup
     self.rows = rows
-    self.file = file
     self.place = place
     self.options = options
     self.consent = consent
@@ -66,12 +63,17 @@ struct Restoration: ~Copyable {
   consuming func run(_ others: consuming Openers, items: Int) throws(StoreError) -> RestoreReport {
     let restored = backup.view.state.generation
     var returned: [VaultStatus.Slot] = []
-    let kept: FilePath?
+    let kept: VaultPlace?
     do throws(StoreError) {
-      if let current = try readableVault() {
-        kept = try replace(current, others, &returned)
+      if let server = place.server {
+        kept = try restore(on: server, others, &returned)
       } else {
-        kept = try moveIn(&returned)
+        let file = try place.file()
+        if let current = try readableVault(file) {
+          kept = .file(try replace(current, at: file, others, &returned))
+        } else {
+          kept = try moveIn(to: file, &returned).map { .file($0) }
+        }
       }
     } catch {
       if error.kind != .outcomeUnknown { pin?.withdraw() }
@@ -85,7 +87,7 @@ struct Restoration: ~Copyable {
   }
 
   /// The vault that stands there; nil when there is nothing, or nothing that can be opened as one.
-  private func readableVault() throws(StoreError) -> VaultDatabase? {
+  private func readableVault(_ file: FilePath) throws(StoreError) -> VaultDatabase? {
     do throws(StoreError) { return try VaultDatabase.open(file) } catch {
       switch error.kind {
       case .noVault, .damaged, .notAVault, .tampered: return nil
@@ -95,27 +97,15 @@ struct Restoration: ~Copyable {
   }
 
   private func replace(
-    _ current: VaultDatabase, _ others: consuming Openers, _ returned: inout [VaultStatus.Slot]
+    _ current: VaultDatabase, at file: FilePath, _ others: consuming Openers, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) -> FilePath {
-    let found = try Self.header(of: current)
-    try requireSameVault(found?.header)
-    // What a later version has written is for that version to replace.
-    try found?.header.checkWritable(place)
-    // Outside of the transaction, as it may run Argon2id.
-    var slot: OpenSlot?
-    if let found { slot = try presentSlot(found.header, others) }
-    let (kept, replacement) = try keep(current)
+    var slot = try presentSlot(of: current, others)
+    let (kept, replacement) = try keep(current, file)
     do throws(StoreError) {
       // What is kept is what stands there, which nobody reads while it is about to be replaced.
       let before = try VaultDatabase.open(kept)
       defer { before.close() }
-      var present = PresentHeader.none
-      if let slot = slot.take() { present = try self.present(before, slot) }
-      switch consume present {
-      case .proven(let present): try commit(under: present, present.state(of: before), &returned)
-      case .refuted: try commitAlone(beside: nil, nil, &returned)
-      case .none: try commitAlone(beside: try Self.header(of: before)?.header, nil, &returned)
-      }
+      try commit(over: before, opened: slot.take(), &returned)
       try replacement.commit()
     } catch {
       // Nothing is replaced, and what opened the vault once would open the copy.
@@ -125,13 +115,36 @@ struct Restoration: ~Copyable {
     return kept
   }
 
+  /// What opens the vault that stands there; nil where nothing does. Not within a transaction, as it may run Argon2id.
+  func presentSlot(of current: any VaultRows, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
+    let found = try Self.header(of: current)
+    try requireSameVault(found?.header)
+    // What a later version has written is for that version to replace.
+    try found?.header.checkWritable(place)
+    guard let found else { return nil }
+    return try presentSlot(found.header, others)
+  }
+
+  /// Commits the backup's records in their copy, as what comes after the vault `before`, which nobody writes to meanwhile.
+  func commit(
+    over before: any VaultRows, opened slot: consuming OpenSlot?, _ returned: inout [VaultStatus.Slot]
+  ) throws(StoreError) {
+    var present = PresentHeader.none
+    if let slot { present = try self.present(before, slot) }
+    switch consume present {
+    case .proven(let present): try commit(under: present, present.state(of: before), &returned)
+    case .refuted: try commitAlone(beside: nil, nil, &returned)
+    case .none: try commitAlone(beside: try Self.header(of: before)?.header, nil, &returned)
+    }
+  }
+
   /// How often the vault is copied anew because somebody wrote between the copy and the lock: they have some microseconds for it.
   private static let mostCopies = 20
 
   /// Copies `current` to beside it and lets nobody else write to it from then on, so that the copy is of its last commit.
   ///
   /// - Returns: where the copy is, and the replacement, which has begun.
-  private func keep(_ current: VaultDatabase) throws(StoreError) -> (FilePath, VaultReplacement) {
+  private func keep(_ current: VaultDatabase, _ file: FilePath) throws(StoreError) -> (FilePath, VaultReplacement) {
     for _ in 0..<Self.mostCopies {
       let kept = try KeptName.beside(file)
       var isKept = false
@@ -158,7 +171,7 @@ struct Restoration: ~Copyable {
       .busy, "other processes keep changing the vault", place: place.description, cure: "try again; nothing was changed")
   }
 
-  private static func header(of current: VaultDatabase) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
+  private static func header(of current: any VaultRows) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
     do throws(StoreError) {
       return try current.read { () throws(StoreError) in try VerifiedView.readHeader(current) }
     } catch {
@@ -198,7 +211,7 @@ struct Restoration: ~Copyable {
   }
 
   /// The present vault's header under the key that `slot` opens.
-  private func present(_ database: VaultDatabase, _ slot: consuming OpenSlot) throws(StoreError) -> PresentHeader {
+  private func present(_ database: any VaultRows, _ slot: consuming OpenSlot) throws(StoreError) -> PresentHeader {
     guard let (header, digest) = try Self.header(of: database) else { return .none }
     let known = try (slot.anchor.map { [$0] } ?? []) + anchors()
     // A vault that only a recipient's key opens may be anyone's, and at a new place another vault of the same recipient.
@@ -255,7 +268,7 @@ struct Restoration: ~Copyable {
   ///   - present: the header that stands there and did not open, or is older: all that it says is a number that anyone can write. Nil also
   ///     for one that is known to be nobody's who had the newest key.
   ///   - state: that of the present vault, where it opens.
-  private func commitAlone(
+  func commitAlone(
     beside present: VaultHeader?, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
     let anchors = try anchors()
@@ -320,7 +333,7 @@ struct Restoration: ~Copyable {
   }
 
   /// Gives the copy the vault's name, after what stood there, if anything, was moved aside.
-  private func moveIn(_ returned: inout [VaultStatus.Slot]) throws(StoreError) -> FilePath? {
+  private func moveIn(to file: FilePath, _ returned: inout [VaultStatus.Slot]) throws(StoreError) -> FilePath? {
     // Opened first: a folder that cannot be refuses while all is as it was.
     let folder = try OpenFolder(of: file, SystemCalls())
     try commitAlone(beside: nil, nil, &returned)

@@ -11,7 +11,8 @@ extension VaultRows {
     made.close()
   }
 
-  private func copyRows(to copy: VaultDatabase, _ progress: (Int, Int) -> Void) throws(StoreError) {
+  /// Copies every row to `copy`, in which there is none: within a read here, and a write there.
+  func copyRows(to copy: any VaultRows, _ progress: (Int, Int) -> Void) throws(StoreError) {
     for header in [HeaderCopy.first, .second] {
       try lendHeader(header) { (bytes) throws(StoreError) in try copy.putHeader(header, bytes) }
     }

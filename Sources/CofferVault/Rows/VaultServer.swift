@@ -4,8 +4,10 @@ internal import Synchronization
 
 /// Opens vaults on servers of one kind, which URLs of one scheme name.
 package protocol VaultServer: Sendable {
-  /// How `url` is shown to people; nil for one that may hold a secret, and for what is none of this server's.
-  func shown(_ url: String) -> String?
+  /// Checks that `url` is one of this server's, without asking the server: one that is, is shown to people.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName` for a malformed URL, and for one that may hold a secret.
+  func check(_ url: String) throws(StoreError)
 
   /// The rows of the vault that `url` names.
   ///
@@ -13,13 +15,42 @@ package protocol VaultServer: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName` for a malformed URL, `.noVault`, `.unavailable`, `.denied`, `.damaged`.
   func open(_ url: String, patience: Int32?) throws(StoreError) -> sending any VaultRows
 
+  /// The same rows, to be exchanged for others.
+  func openToReplace(_ url: String) throws(StoreError) -> any ServerRows
+
+  /// The place that `url` names, under the names that its hosts have, whether a vault is there or not.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError``: what ``open(_:patience:)`` throws, but not that there is no vault.
+  func find(_ url: String) throws(StoreError) -> VaultPlace
+
   /// Makes the place that `url` names, whose first rows `fill` writes in the transaction that makes the tables.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, what `fill` throws, and what ``open(_:patience:)`` throws.
   func create(_ url: String, fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows
 
+  /// What the server of `url` says of itself.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError``: what ``open(_:patience:)`` throws, but not that there is no vault.
+  func report(_ url: String) throws(StoreError) -> ServerReport
+
+  /// Keeps all others that ask for the same out until the turn ends, on whatever machine they are; nil while somebody else has it.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError``: what ``open(_:patience:)`` throws, but not that there is no vault.
+  func turn(_ url: String) throws(StoreError) -> (any ServerTurn)?
+
   /// Calls `body`, on a queue of its own, whenever somebody may have committed to the vault that `url` names, and once at the beginning.
   func watch(_ url: String, _ body: @escaping @Sendable () -> Void) throws(StoreError) -> Subscription
+}
+
+/// A turn at a vault on a server, which ends with the process too.
+package protocol ServerTurn: AnyObject, Sendable {
+  func end()
+}
+
+/// The rows of a vault on a server, which can be exchanged for those of a backup.
+package protocol ServerRows: VaultRows {
+  /// Within a write: removes all rows.
+  func removeAllRows() throws(StoreError)
 }
 
 /// The servers that this process was given, by the scheme of their URLs.

@@ -119,7 +119,7 @@ import Testing
     _ = try pinned.unlock().verify()
     _ = try open.lock()
 
-    let kept = try #require(report.kept)
+    let kept = try #require(report.kept?.path)
     let before = try LockedVault.open(kept).unlock(with: TemporaryVault.credentials())
     #expect(text(try before.get(pinned.name)) == "newer")
     try pinned.replace(with: left)
@@ -139,7 +139,7 @@ import Testing
     #expect(kind { _ = try restore(backup, pinned) } == .rolledBack)
     let report = try restore(backup, pinned, acceptingOlderKey: true)
     #expect(report.returnedSlots.map(\.summary.kind) == [.keyFile])
-    #expect(try Data(contentsOf: URL(fileURLWithPath: #require(report.kept).string)) == Data("no vault".utf8))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: #require(report.kept).description)) == Data("no vault".utf8))
     #expect(text(try pinned.unlock().get(pinned.name)) == "value 2")
     #expect(try pinned.refusal() == nil)
   }

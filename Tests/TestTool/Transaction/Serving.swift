@@ -24,9 +24,9 @@ struct Serving {
     let vault: any Store<Vault> =
       if let milliseconds = agentMilliseconds {
         try AgentStore(
-          service: "app", vault: .file(home.appending("vault.sqlite")),
+          service: "app", vault: TransactionVerbs.place(of: home),
           client: AgentClient(
-            folder: home.appending("run"), vault: .file(home.appending("vault.sqlite")), options: .withoutPins,
+            folder: home.appending("run"), vault: TransactionVerbs.place(of: home), options: .withoutPins,
             answerTime: .milliseconds(milliseconds)))
       } else { try TransactionVerbs.vaultStore(home, keyFile) }
     router = try StorageRouter(plain: plain, vault: vault, keys: keys)
@@ -80,14 +80,14 @@ struct Serving {
 extension TransactionVerbs {
   /// Keeps the vault of `home` unlocked until it is killed.
   static func runAgent(_ home: FilePath, _ keyFile: String) throws {
-    let vault = home.appending("vault.sqlite"), folder = home.appending("run")
+    let vault = place(of: home), folder = home.appending("run")
     let server = try AgentServer(
       AgentSettings(
-        folder: folder, vault: .file(vault), options: .withoutPins, idle: .seconds(36_000), lifetime: .seconds(36_000)))
+        folder: folder, vault: vault, options: .withoutPins, idle: .seconds(36_000), lifetime: .seconds(36_000)))
     Thread.detachNewThread {
       do {
         let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-        _ = try AgentClient(folder: folder, vault: .file(vault), options: .withoutPins).unlock(with: Credentials(keyFile: key))
+        _ = try AgentClient(folder: folder, vault: vault, options: .withoutPins).unlock(with: Credentials(keyFile: key))
         Serving.say("open")
       } catch {
         Serving.say("error \(error)")

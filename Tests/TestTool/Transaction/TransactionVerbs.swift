@@ -1,6 +1,7 @@
 internal import CofferDefaults
 internal import CofferMemory
 internal import CofferPlatform
+internal import CofferPostgres
 internal import CofferStorage
 internal import CofferVault
 internal import Foundation
@@ -9,6 +10,8 @@ internal import SystemPackage
 /// What another process does with both real stores: it changes a plain key, another, and a secret in one transaction, and dies where it
 /// is told to; or it reads the plain keys as a process without any passphrase does.
 ///
+/// The vault is `vault.sqlite` in HOME, or where the text of the file `place` there says.
+///
 /// `TestTool transact HOME KEYFILE VALUE [STEP]` · `prepare HOME KEYFILE` · `migrate HOME KEYFILE [STEP]` · `contents HOME KEYFILE` ·
 /// `serve HOME KEYFILE [MILLISECONDS [STEP]]` · `agent HOME KEYFILE` · `read-preferences HOME` ·
 /// `record HOME KEYFILE RECORD SEED COUNT [MILLISECONDS]`
@@ -16,6 +19,7 @@ enum TransactionVerbs {
   /// Does `verb`; false where it is none of a transaction.
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
     guard let first = arguments.first else { return false }
+    PostgresVaults.use()
     let home = FilePath(first), rest = Array(arguments.dropFirst())
     func word(_ number: Int) -> String? { rest.count > number ? rest[number] : nil }
     switch verb {
@@ -86,9 +90,15 @@ enum TransactionVerbs {
 
   static func vaultStore(_ home: FilePath, _ keyFile: String) throws -> VaultStore {
     let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let locked = try LockedVault.open(.file(home.appending("vault.sqlite")), options: .withoutPins)
+    let locked = try LockedVault.open(place(of: home), options: .withoutPins)
     let vault = try locked.unlock(with: Credentials(keyFile: key))
     return try VaultStore(service: "app", vault: vault)
+  }
+
+  /// Where the vault of `home` is.
+  static func place(of home: FilePath) -> VaultPlace {
+    let written = FileManager.default.contents(atPath: home.appending("place").string)
+    return written.map { VaultPlace(String(decoding: $0, as: UTF8.self)) } ?? .file(home.appending("vault.sqlite"))
   }
 
   private static func read(_ home: FilePath) throws {

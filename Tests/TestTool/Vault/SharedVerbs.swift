@@ -33,7 +33,7 @@ enum SharedVerbs {
         try vault.set(
           SecretForm(VaultVerbs.secret("\(value + 1)")), for: name, if: item.map { .revision($0.revision) } ?? .absent)
         done += 1
-      } catch let error as StoreError where [.conflict, .alreadyExists, .busy].contains(error.kind) { continue }
+      } catch let error as StoreError where [.conflict, .alreadyExists, .busy, .unreachable].contains(error.kind) { continue }
     }
     VaultVerbs.say("done \(done)")
   }
@@ -44,7 +44,7 @@ enum SharedVerbs {
       do {
         try vault.set(SecretForm(VaultVerbs.secret("\(step)")), for: name)
         VaultVerbs.say("acknowledged \(step)")
-      } catch let error as StoreError where error.kind == .busy {
+      } catch let error as StoreError where [.busy, .unreachable].contains(error.kind) {
         VaultVerbs.say("refused \(step)")
         usleep(20_000)
       } catch let error as StoreError where error.kind == .outcomeUnknown {

@@ -61,7 +61,7 @@ struct VaultRestoreCommand: OpeningCommand {
     try Output.line(
       "\(Sign.doneAtTerminal)restored \(counted(report.items, "item")) of vault \(report.id), from its generation \(report.restored); it is now at \(report.generation)"
     )
-    if let kept = report.kept { try Output.line("what was there before is in \(Printable.line(kept.string))") }
+    if let kept = report.kept { try Output.line("what was there before is in \(Printable.line(kept.description))") }
     for line in ReturnedSlots.lines(report.returnedSlots) { try Output.line(line) }
     context.note("the vault has a new key, and its backups are of older ones: make a new backup: coffer vault backup FILE")
     try NewInvitation.show(report.invitation, NewInvitation.ofNewKey, context)
@@ -130,7 +130,7 @@ struct VaultRestoreCommand: OpeningCommand {
       restored = report.restored
       generation = report.generation
       items = report.items
-      kept = report.kept?.string
+      kept = report.kept?.description
       returnedSlots = ReturnedSlots.json(report.returnedSlots)
       invitation = report.invitation.description
     }

@@ -15,7 +15,7 @@ struct VaultJoinCommand: OpeningCommand {
 
   static var idleOptions: Set<String> { [] }
 
-  @Argument(help: "Where the vault is: a path.", completion: .file()) var place: String
+  @Argument(help: "Where the vault is: a path, or the URL of a server.", completion: .file()) var place: String
   @Argument(help: ArgumentHelp("What someone who has the vault gave you.", valueName: "PVINV1-…")) var given: String?
   @Flag(inversion: .prefixedNo, help: "Add the vault's invitation to the identity's file, or do not, without asking.")
   var save: Bool?

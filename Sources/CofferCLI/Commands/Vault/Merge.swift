@@ -16,7 +16,7 @@ struct VaultMergeCommand: OpeningCommand {
 
   static var idleOptions: Set<String> { [] }
 
-  @Argument(help: ArgumentHelp("The other vault: its path, or its name.", valueName: "place"), completion: .file())
+  @Argument(help: ArgumentHelp("The other vault: its path, its URL or its name.", valueName: "place"), completion: .file())
   var path: String
   @Flag(help: "Change nothing, and print what would happen.") var dryRun = false
   @Flag(help: "List each item at a terminal too, where otherwise a total stands.") var verbose = false

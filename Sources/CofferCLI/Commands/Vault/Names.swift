@@ -5,7 +5,7 @@ internal import CofferVault
 
 struct VaultNameCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "name", abstract: "Short names for vaults, which --vault takes in the place of a path.",
+    commandName: "name", abstract: "Short names for vaults, which --vault takes in the place of a path or a URL.",
     discussion: """
       coffer --vault work vault list opens the vault that has the name work. A name has no slash, and what has one is a path; ./work is the \
       file of that name. The names are settings: coffer defaults read coffer.settings shows them too.
@@ -21,7 +21,8 @@ struct VaultNameAddCommand: Command {
   )
 
   @Argument(help: "The name.") var name: String
-  @Argument(help: ArgumentHelp("The path of the vault.", valueName: "path"), completion: .file()) var path: String
+  @Argument(help: ArgumentHelp("Where the vault is: a path, or the URL of a server.", valueName: "place"), completion: .file())
+  var path: String
   @Flag(help: "Take the name from the vault that has it.") var replace = false
   @OptionGroup var options: CommonOptions
 

@@ -20,7 +20,7 @@ struct VaultExportCommand: OpeningCommand {
 
   static var idleOptions: Set<String> { [] }
 
-  @Argument(help: ArgumentHelp("The new vault's file; none with --reveal.", valueName: "file")) var file: String?
+  @Argument(help: ArgumentHelp("The new vault's place; none with --reveal.", valueName: "place")) var place: String?
   @Option(help: ArgumentHelp("Only items of this service; may be repeated.", valueName: "service")) var service: [String] = []
   @Flag(help: "Print all values in the clear.") var reveal = false
   @Flag(help: "Print an environment file of references; no value is decrypted.") var references = false
@@ -31,8 +31,8 @@ struct VaultExportCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func validate() throws {
-    guard [reveal, references, file != nil].filter(\.self).count == 1 else {
-      throw ValidationError("give the new vault's file, --reveal, or --references, and one of them only")
+    guard [reveal, references, place != nil].filter(\.self).count == 1 else {
+      throw ValidationError("give the new vault's place, --reveal, or --references, and one of them only")
     }
     guard format == .json || reveal else { throw ValidationError("--format is for --reveal") }
     guard !reveal || !(new.hasPassphrase || new.newKeyFile != nil) else {
@@ -44,6 +44,7 @@ struct VaultExportCommand: OpeningCommand {
     guard !reveal || !Output.isTerminal || context.yes else {
       throw Failure.usage("every value would be shown on the terminal", try: "a pipe or a file, or --yes if that is meant")
     }
+    if let place { _ = try VaultPlace.given(place) }
     try NewSecrets(new: new, context: context).claimInput()
   }
 
@@ -51,17 +52,17 @@ struct VaultExportCommand: OpeningCommand {
     if references { return try EnvExport.references(context.items(), services: service) }
     let vault = try context.openedVault()
     if reveal, format == .env { return try EnvExport.values(vault, services: service, context) }
-    guard let file else { return try print(vault, context) }
+    guard let place else { return try print(vault, context) }
     let secrets = NewSecrets(new: new, context: context)
-    let target = VaultPlace(file)
-    let count = try secrets.usingOwn(forVaultAt: target.file()) { credentials in
+    let target = try VaultPlace.given(place)
+    let count = try secrets.usingOwn(forVaultAt: target) { credentials in
       Spinner.show("Exporting", context)
       defer { StatusLine.clear() }
       return try vault.export(
         to: target, of: context.places.vault, services: service.isEmpty ? nil : service, with: credentials, label: label)
     }
-    if options.json { return try Output.line(JSONText.encode(Answer(file: file, items: count))) }
-    let done = "exported \(counted(count, "item")) to \(file), a vault of its own"
+    if options.json { return try Output.line(JSONText.encode(Answer(file: place, items: count))) }
+    let done = "exported \(counted(count, "item")) to \(place), a vault of its own"
     context.done(done, elsewhere: done)
   }
 

@@ -34,10 +34,11 @@ extension HelpTopic.Part {
     page: "CommandLine", section: "The place of the vault",
     text: #"""
       `--vault PLACE` or `COFFER_VAULT` names the vault of a command and of the agent; otherwise it is the one below `COFFER_HOME` or
-      `XDG_DATA_HOME`. A place is a path, or a name that `coffer vault name add NAME PATH` gave it; a name has no slash, and `./NAME` is the file. Where there is neither a name nor a file of it, whatever needs the vault answers with 78 and
+      `XDG_DATA_HOME`. A place is a path, a URL, or a name that `coffer vault name add NAME PLACE` gave it; a name has no slash, and `./NAME` is the file. Where there is neither a name nor a file of it, whatever needs the vault answers with 78 and
       the names that there are; `init` makes one. The folder
-      of a vault may be a symbolic link of yours, where nobody else can change it. A URL such as `postgresql://host/database` is refused with 77, as this version keeps vaults in files
-      alone, and only its scheme is repeated; a path that looks like one is given with `./` before it. Pins, locks, the agent's socket and
+      of a vault may be a symbolic link of yours, where nobody else can change it. `postgresql://[user@]host/database#name` is a vault on a PostgreSQL server, for which libpq 14 or newer is loaded; one
+      with a password in it is refused with 64, and any other URL with 77, and of both only the scheme is repeated. libpq finds passwords and
+      certificates in `~/.pgpass`, service files and its own variables. A path that looks like a URL is given with `./` before it. Pins, locks, the agent's socket and
       preferences stay where `COFFER_HOME` or the XDG variables say.
       """#)
 

@@ -272,7 +272,7 @@ struct BackupCommandTests {
       out: """
         {"added":[],"kept":[{"account":"a","service":"one"},{"account":"","service":"three"},{"account":"","service":"two"}],"replaced":[]}\n
         """)
-    try home.transcript("vault export", err: "give the new vault's file", exit: 64)
+    try home.transcript("vault export", err: "give the new vault's place", exit: 64)
     #expect(try home.coffer("vault export --reveal --service two").out.split(separator: "\n").count == 3)
   }
 

@@ -1,11 +1,13 @@
-import CofferPlatform
-import Foundation
-import Synchronization
+internal import CofferPlatform
+internal import Foundation
+internal import Synchronization
 import Testing
 
 /// Stands between a client and a server's socket, and cuts the next connection's wire after so many bytes of one direction.
-final class Proxy: Sendable {
-  let port = 6543
+public final class SocketProxy: Sendable {
+  /// The number in its socket's name: one of its own.
+  public let port: Int
+  private static let ports = Atomic<Int>(6543)
   private let listener: Int32
   private let target: String
   private struct Plan { var left: Int?; var isUp = true }
@@ -13,7 +15,9 @@ final class Proxy: Sendable {
   /// Bytes that went either way since ``count()``.
   private let counted = Mutex((up: 0, down: 0))
 
-  init(_ folder: String, target: Int) throws {
+  /// Stands in `folder` before the socket of the number `target`.
+  public init(_ folder: String, target: Int) throws {
+    port = Self.ports.add(1, ordering: .relaxed).oldValue
     self.target = "\(folder)/.s.PGSQL.\(target)"
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     let bound = Self.withAddress("\(folder)/.s.PGSQL.\(port)") { [listener] address, size in bind(listener, address, size) }
@@ -30,15 +34,18 @@ final class Proxy: Sendable {
 
   deinit { Glibc.close(listener) }
 
-  func end() { shutdown(listener, Int32(SHUT_RDWR)) }
+  /// Takes no more connections.
+  public func end() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   /// Cuts after `bytes` more of those that go up to the server, or down from it.
-  func cut(after bytes: Int, up: Bool) { plan.withLock { $0 = Plan(left: bytes, isUp: up) } }
-  func mend() { plan.withLock { $0.left = nil } }
-  var isCut: Bool { plan.withLock { $0.left == nil } }
+  public func cut(after bytes: Int, up: Bool) { plan.withLock { $0 = Plan(left: bytes, isUp: up) } }
+  /// Cuts nothing.
+  public func mend() { plan.withLock { $0.left = nil } }
+  /// Whether the wire was cut, or nothing was to be.
+  public var isCut: Bool { plan.withLock { $0.left == nil } }
 
   /// How many bytes have gone up and down since the last call.
-  func count() -> (up: Int, down: Int) {
+  public func count() -> (up: Int, down: Int) {
     counted.withLock { counted in
       defer { counted = (0, 0) }
       return counted

@@ -1,0 +1,84 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferVault
+
+extension Checkup {
+  /// Seconds that two clocks may differ: what a machine without a time service drifts in a month or two.
+  private static let clockTolerance = 60.0
+
+  /// What a server that has the vault says of itself: who listens, what its role may do, what its acknowledgements are worth, and its clock.
+  func server(_ check: String) -> [Finding] {
+    // Whoever cannot open the vault is told why by the check of that.
+    if case .failure(let error) = found, (error as? StoreError)?.kind != .noVault { return [] }
+    let report: ServerReport?
+    do throws(StoreError) { report = try places.vault.serverReport() } catch { return [Finding(check, error)] }
+    guard let report else { return [] }
+    let place = places.vault.description
+    func finding(_ severity: Finding.Severity, _ what: String, _ cure: String) -> Finding {
+      Finding(check, severity, what, place: place, cure: cure)
+    }
+    var findings = wire(report, finding) + standbys(report, finding)
+    if report.isSuperuser {
+      findings.append(
+        finding(
+          .warning, "the role is a superuser of the server: whoever gets hold of it can change and remove all of it",
+          "a role with the rights of a writer alone, in the place's user@"))
+    } else if !report.mayWrite, case .success = found {
+      findings.append(
+        finding(
+          .note, "the role reads, and may not write", "ask who runs the server for the rights of a writer, if you need them"))
+    }
+    if abs(report.clockAhead) > Self.clockTolerance {
+      let side = report.clockAhead > 0 ? "ahead of" : "behind"
+      findings.append(
+        finding(
+          .warning,
+          "the server's clock is \(Int(abs(report.clockAhead).rounded())) s \(side) this machine's, and one of them is wrong",
+          "a time service on both: what expires does so by the clock of the machine that reads"))
+    }
+    return findings
+      + report.keptCopies.map { copy in
+        let name = copy.description.drop { $0 != "#" }.dropFirst()
+        return Finding(
+          check, .warning, "a copy of an earlier state: what opened the vault then still opens it", place: copy.description,
+          cure: "DROP SCHEMA coffer_\(name) CASCADE in psql, once it is not needed")
+      }
+  }
+
+  private func wire(_ report: ServerReport, _ finding: (Finding.Severity, String, String) -> Finding) -> [Finding] {
+    guard !report.isThisMachine else { return [] }
+    guard report.isEncrypted else {
+      return [
+        finding(
+          .problem,
+          "what is said to the server is not encrypted: who listens sees a password, sealed bytes, and when items are read",
+          "sslmode=verify-full in the place, and TLS on the server")
+      ]
+    }
+    guard !report.provesHost else { return [] }
+    return [
+      finding(
+        .warning, "the server does not have to prove which host it is: another one could stand in between and get a password",
+        "sslmode=verify-full in the place, with sslrootcert")
+    ]
+  }
+
+  private func standbys(_ report: ServerReport, _ finding: (Finding.Severity, String, String) -> Finding) -> [Finding] {
+    if report.acknowledgesEarly {
+      return [
+        finding(
+          report.allowsEarly ? .warning : .problem,
+          "the server acknowledges commits before they are durable"
+            + (report.allowsEarly ? ", and the place allows for that" : ", and the vault is not written"),
+          "synchronous_commit and fsync on")
+      ]
+    }
+    guard report.standbys > 0, report.awaitedStandbys == 0 else { return [] }
+    return [
+      finding(
+        .warning,
+        "the server waits for none of its standbys: one that takes over may lack commits, and is refused as rolled back",
+        "synchronous_standby_names in the server's settings")
+    ]
+  }
+}

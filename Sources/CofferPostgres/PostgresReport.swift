@@ -1,0 +1,62 @@
+internal import CofferPlatform
+internal import CofferVault
+
+extension PostgresServer {
+  /// Names of roles and settings are not repeated: numbers tell all that is needed. Rows of `pg_stat_replication` are there for every role,
+  /// and how a standby is waited for only for some: for a role that is not told
+  /// all count as waited for.
+  private static let question = """
+    SELECT (SELECT CASE WHEN rolsuper THEN 1::bigint ELSE 0 END FROM pg_roles WHERE rolname = current_user),
+      \(PostgresSchema.isAsynchronous),
+      (SELECT count(*) FROM pg_stat_replication),
+      CASE WHEN current_setting('synchronous_standby_names') = '' THEN 0::bigint
+        ELSE (SELECT count(*) FROM pg_stat_replication WHERE coalesce(sync_state, 'sync') IN ('sync', 'quorum')) END,
+      (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+    """
+
+  /// Schemas of copies, at most: whoever has kept more reads the first ones.
+  private static let mostCopies = 100
+
+  func report(_ url: String) throws(StoreError) -> ServerReport {
+    let session = PostgresSession(try PostgresPlace(url), patience: nil)
+    let connection = try session.open()
+    defer { session.close() }
+    // The answer comes some time after the clock was read, and not before the question.
+    let asked = Self.now()
+    try connection.ask(Self.question, until: session.deadline)
+    let facts = try connection.answers(doing: "ask the server about itself", until: session.deadline)
+    let answered = Self.now()
+    try connection.ask(
+      "SELECT nspname::text FROM pg_namespace WHERE starts_with(nspname, $1) ORDER BY nspname LIMIT \(Self.mostCopies)",
+      [.text("coffer_\(session.place.nameOfCopies)")], until: session.deadline)
+    let names = try connection.answers(doing: "look for copies", until: session.deadline)
+    guard let row = facts.first, row.count == 1, let names = names.first else {
+      throw StoreError(.damaged, "the server answers what was not asked", place: url, cure: "check what stands at that address")
+    }
+    try row.check([UInt32](repeating: PostgresResult.bigint, count: 5))
+    var report = ServerReport()
+    let parameters = connection.parameters()
+    report.isThisMachine = connection.host.hasPrefix("/") || (connection.host == "localhost" && parameters["hostaddr"] == nil)
+    report.isEncrypted = connection.usesTLS
+    report.provesHost = parameters["sslmode"] == "verify-full"
+    report.isSuperuser = try row.number(0, 0) == 1
+    report.mayWrite = session.facts.mayWrite
+    report.acknowledgesEarly = try row.number(0, 1) == 1
+    report.allowsEarly = session.place.allowsAsynchronousCommit
+    report.standbys = Int(try row.number(0, 2))
+    report.awaitedStandbys = Int(try row.number(0, 3))
+    let clock = Double(try row.number(0, 4)) / 1000
+    report.clockAhead = clock > answered ? clock - answered : clock < asked ? clock - asked : 0
+    let head = url.prefix { $0 != "#" }
+    for index in 0..<names.count {
+      report.keptCopies.append(VaultPlace("\(head)#\(try names.text(index, 0).dropFirst("coffer_".utf8.count))"))
+    }
+    return report
+  }
+
+  private static func now() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
+  }
+}

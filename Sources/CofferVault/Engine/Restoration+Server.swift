@@ -1,0 +1,92 @@
+internal import CofferPlatform
+internal import CofferStorage
+
+extension Restoration {
+  /// Puts the backup's rows in the place of those on a server, as one commit of the vault's; or makes the vault of them where there is none.
+  ///
+  /// - Returns: where what was there is kept.
+  borrowing func restore(
+    on server: ServerPlace, _ others: consuming Openers, _ returned: inout [VaultStatus.Slot]
+  ) throws(StoreError) -> VaultPlace? {
+    let current: any ServerRows
+    do throws(StoreError) { current = try server.server().openToReplace(server.url) } catch {
+      guard error.kind == .noVault else { throw error }
+      try commitAlone(beside: nil, nil, &returned)
+      _ = try server.server().create(server.url) { (target) throws(StoreError) in try copyBackup(to: target) }
+      pin?.isMade()
+      return nil
+    }
+    defer { current.close() }
+    return try replace(current, others, &returned)
+  }
+
+  private borrowing func replace(
+    _ current: any ServerRows, _ others: consuming Openers, _ returned: inout [VaultStatus.Slot]
+  ) throws(StoreError) -> VaultPlace {
+    var slot = try presentSlot(of: current, others)
+    let replacement = ServerReplacement(rows: current)
+    return try replacement.run { (kept) throws(StoreError) in
+      // By a connection of its own: what is replaced is the last commit for as long as the lock is held.
+      let before = try place.rowsToRead()
+      defer { before.close() }
+      try commit(over: before, opened: slot.take(), &returned)
+      try current.removeAllRows()
+      try copyBackup(to: current)
+    }
+  }
+
+  private borrowing func copyBackup(to target: any VaultRows) throws(StoreError) {
+    try rows.read { () throws(StoreError) in try rows.copyRows(to: target) { _, _ in } }
+  }
+}
+
+/// One commit that exchanges all rows of a vault on a server.
+private struct ServerReplacement {
+  let rows: any ServerRows
+
+  /// How long a server that went away is waited for, at most, before the commit is left unsettled: it takes some seconds to start again.
+  private static let patience = Duration.seconds(15)
+  /// Between two looks, in microseconds.
+  private static let pause: UInt32 = 100_000
+
+  /// Runs `body` as the only writer, beside a copy of what is there, and commits.
+  ///
+  /// - Returns: where the copy is.
+  func run(_ body: (VaultPlace) throws(StoreError) -> Void) throws(StoreError) -> VaultPlace {
+    var kept: VaultPlace?
+    var (before, after) = ([UInt8]?.none, [UInt8]?.none)
+    do throws(StoreError) {
+      try rows.write { () throws(StoreError) in
+        before = try rows.stateBytes()
+        let copy = try rows.keepCopy()
+        try body(copy)
+        after = try rows.stateBytes()
+        kept = copy
+      }
+    } catch {
+      guard error.kind == .outcomeUnknown, rows.hasLostCommit else { throw error }
+      try settle(before, after, error)
+    }
+    guard let kept else { throw StoreError(.closed, "the restore did not end", place: rows.place.description, cure: "try again") }
+    return kept
+  }
+
+  /// Returns when the rows are the new ones. The lock of all writers is held for the look: a commit that is still on its way holds it.
+  private func settle(_ before: [UInt8]?, _ after: [UInt8]?, _ unknown: StoreError) throws(StoreError) {
+    let end = ContinuousClock.now + Self.patience
+    while true {
+      do throws(StoreError) {
+        let found = try rows.write { () throws(StoreError) in try rows.stateBytes() }
+        if found == after { return }
+        guard found == before else { throw unknown }
+      } catch {
+        guard [.busy, .unreachable, .outcomeUnknown].contains(error.kind), ContinuousClock.now < end else { throw unknown }
+        usleep(Self.pause)
+        continue
+      }
+      throw StoreError(
+        .unreachable, "the server went away before the backup was committed, and nothing of it was made",
+        place: rows.place.description, cure: "try again", underlying: unknown.underlying)
+    }
+  }
+}

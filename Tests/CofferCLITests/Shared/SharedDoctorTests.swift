@@ -1,0 +1,95 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// What `doctor` says of a server.
+@Suite(.tags(.process), .wholeRun)
+struct SharedDoctorTests {
+  private func findings(_ home: Home) throws -> [String] {
+    let answer = try home.coffer("doctor --json")
+    let json = try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any])
+    let found = try #require(json["findings"] as? [[String: Any]])
+    #expect((json["checks"] as? [String])?.contains("server") == true)
+    return found.filter { $0["check"] as? String == "server" }.map { "\($0["severity"] ?? "") \($0["what"] ?? "")" }
+  }
+
+  @Test
+  func
+    `a writer's role over a socket has nothing to find; a superuser, a reader, copies and a password in the environment are told`()
+    throws
+  {
+    guard let home = try Home.withSharedVault(), let server = DatabaseServer.shared else { return }
+    try home.transcript("vault set a", in: "1")
+    let superuser = home.place
+    #expect(try findings(home).allSatisfy { $0.hasPrefix("warning the role is a superuser of the server") })
+    #expect(try findings(home).count == 1)
+    let (writer, reader) = (home.schema + "_w", home.schema + "_r")
+    try server.sql(
+      """
+      CREATE ROLE \(writer) LOGIN; CREATE ROLE \(reader) LOGIN;
+      GRANT USAGE ON SCHEMA \(home.schema) TO \(writer), \(reader);
+      GRANT SELECT ON ALL TABLES IN SCHEMA \(home.schema) TO \(writer), \(reader);
+      GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(home.schema) TO \(writer)
+      """)
+    home.environment["COFFER_VAULT"] = superuser.replacing("coffer@", with: "\(writer)@")
+    #expect(try findings(home) == [])
+    try home.transcript("vault set a", in: "2")
+    home.environment["COFFER_VAULT"] = superuser.replacing("coffer@", with: "\(reader)@")
+    #expect(try findings(home) == ["note the role reads, and may not write"])
+    try home.transcript("vault get a", out: "2")
+    try home.transcript("vault set a", in: "3", err: "ask who runs the server for the rights", exit: 77)
+    home.environment["COFFER_VAULT"] = superuser
+    try home.transcript("vault backup --quiet \(home.path)/copy")
+    #expect(try home.coffer("vault restore \(home.path)/copy").status == 0)
+    #expect(try findings(home).contains { $0.hasPrefix("warning a copy of an earlier state") })
+    let answer = try home.coffer("doctor", with: ["PGPASSWORD": "hunter2"])
+    #expect(answer.out.contains("PGPASSWORD is in the environment") && !answer.out.contains("hunter2"))
+    #expect(answer.out.contains("DROP SCHEMA \(home.schema.prefix(37))_before_"))
+  }
+
+  @Test
+  func `TLS without a proof of the host is told, with one it is not, and a host that proves nothing is not spoken to`() throws {
+    guard let server = DatabaseServer.make(settings: ["listen_addresses=127.0.0.1"]) else { return }
+    guard let home = try Home.withSharedVault(server), let certificate = try server.useTLS() else { return }
+    let place = home.place.replacing(server.folder.replacing("/", with: "%2F") + ":", with: "127.0.0.1:")
+    home.environment["COFFER_VAULT"] = place.replacing("#", with: "?sslmode=require#")
+    #expect(try findings(home).contains { $0.hasPrefix("warning the server does not have to prove which host it is") })
+    let proven = "?sslmode=verify-full&sslrootcert=\(certificate.replacing("/", with: "%2F"))#"
+    home.environment["COFFER_VAULT"] = place.replacing("#", with: proven)
+    let told = try findings(home)
+    #expect(!told.contains { $0.contains("host") || $0.contains("encrypted") }, "\(told)")
+    let other = try home.file("other.crt", Self.otherCertificate())
+    home.environment["COFFER_VAULT"] = place.replacing(
+      "#", with: "?sslmode=verify-full&sslrootcert=\(other.replacing("/", with: "%2F"))#")
+    try home.transcript("vault list", err: "the server cannot be trusted", exit: 77)
+  }
+
+  /// A certificate that the server's is not made by.
+  private static func otherCertificate() throws -> String {
+    let answer = try Home().program([
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+      "/CN=other", "-keyout", "/dev/null",
+    ])
+    return try #require(answer).out
+  }
+
+  @Test
+  func `commits that are acknowledged early, standbys that none is waited for, and a wire without encryption are told`() throws {
+    guard let server = DatabaseServer.make(settings: ["listen_addresses=127.0.0.1"]) else { return }
+    guard let home = try Home.withSharedVault(server) else { return }
+    let place = home.place
+    home.environment["COFFER_VAULT"] = place.replacing("#", with: "?options=-csynchronous_commit%3Doff#")
+    #expect(try findings(home).contains { $0.hasPrefix("problem the server acknowledges commits before") })
+    home.environment["COFFER_VAULT"] = place.replacing("#", with: "?options=-csynchronous_commit%3Doff&coffer_allow_async=1#")
+    #expect(try findings(home).contains { $0.hasPrefix("warning the server acknowledges commits before") })
+    let host = server.folder.replacing("/", with: "%2F")
+    home.environment["COFFER_VAULT"] = place.replacing("\(host):", with: "127.0.0.1:")
+    #expect(try findings(home).contains { $0.hasPrefix("problem what is said to the server is not encrypted") })
+    home.environment["COFFER_VAULT"] = place
+    #expect(try !findings(home).contains { $0.contains("standbys") })
+    try server.withStandby {
+      let told = try findings(home)
+      #expect(told.contains { $0.hasPrefix("warning the server waits for none of its standbys") })
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// The commands on a vault that is on a server.
+@Suite(.tags(.process), .wholeRun)
+struct SharedPlaceTests {
+  @Test
+  func `items are stored, read, found, renamed, brought back and removed as in a file`() throws {
+    guard let home = try Home.withSharedVault() else { return }
+    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("get token", out: "tok")
+    try home.transcript("vault set web ada --label Ada --attribute url=https://example.com", in: "one")
+    try home.transcript("vault set web ada", in: "two")
+    try home.transcript("vault get web ada --revision 1", out: "one")
+    try home.transcript("vault set web ada --field pin", in: "1234")
+    try home.transcript("vault get web ada --field pin", out: "1234")
+    #expect(try home.coffer("vault history web ada --json").out.contains(#""revision":1"#))
+    try home.transcript("vault revert web ada 1 --quiet")
+    try home.transcript("vault get web ada", out: "one")
+    try home.transcript("vault rename web ada web grace --quiet")
+    try home.transcript("vault list", out: "coffer  token\nweb     grace  Ada\n")
+    #expect(try home.coffer("vault find example").out.contains("grace"))
+    #expect(try home.coffer("vault show web grace").out.contains("Ada"))
+    try home.transcript("vault set web bob --generate --quiet")
+    try home.transcript("vault delete web bob --yes --quiet")
+    try home.transcript("vault get web bob", err: "the vault has no such item", exit: 1)
+    try home.transcript("run --env T=coffer://coffer/token -- sh -c 'test $T = tok'")
+    _ = try home.file("template", "t={{coffer://coffer/token}}\n")
+    try home.transcript("inject -i \(home.path)/template", out: "t=tok\n")
+    let log = try home.coffer("vault log --json").out
+    #expect(log.contains("vaultCreated") && log.contains("itemDeleted"), "\(log)")
+    #expect(!home.exists("data"), "nothing is kept in a file here")
+  }
+
+  @Test
+  func `slots, pins, keys, checks and repairs are those of a file, and another machine follows them`() throws {
+    guard let home = try Home.withSharedVault() else { return }
+    let other = try home.otherMachine()
+    try home.transcript("vault set a", in: "1")
+    try other.transcript("vault get a --quiet", out: "1")
+    try home.changesKey("vault rotate --yes")
+    try other.transcript("vault get a", out: "1")
+    try home.transcript("vault slot add --new-key-file \(home.path)/second --label second --quiet")
+    let slots = try home.coffer("vault slot list --json").out
+    let second = slots.matches(of: /\{[^{}]*"id":"([0-9a-f]{32})"[^{}]*\}/).first { $0.0.contains("\"second\"") }
+    let slot = try #require(second?.1)
+    try other.transcript("vault get a --key-file \(home.path)/second", out: "1")
+    try home.changesKey("vault slot remove \(slot) --yes --quiet")
+    try other.transcript("vault get a --key-file \(home.path)/second", err: "wrong key file", exit: 77)
+    #expect(try home.coffer("vault pin show").out.contains(home.place))
+    #expect(try home.coffer("vault verify").status == 0 && home.coffer("vault repair").out.contains("nothing to repair"))
+    #expect(try home.coffer("status --json").out.contains(#""format":1"#))
+    #expect(try home.coffer("env").out.contains(home.place))
+    #expect(try home.coffer("vault audit --json").err.isEmpty)
+    try home.transcript("init --new-key-file \(home.path)/third", err: "there is a vault already", exit: 73)
+    #expect(!home.exists("third"), "a key that opens nothing is not left")
+  }
+
+  @Test
+  func `it is backed up to a file, exported to a file and back, imported from and merged`() throws {
+    guard let home = try Home.withSharedVault(), let server = DatabaseServer.shared else { return }
+    try home.transcript("vault set a", in: "1")
+    try home.transcript("vault backup --quiet \(home.path)/copy")
+    try home.transcript("vault get a --quiet --vault \(home.path)/copy", out: "1")
+    try home.transcript("vault export --quiet \(home.path)/file --new-key-file \(home.path)/filekey")
+    let file = "--vault \(home.path)/file --key-file \(home.path)/filekey"
+    try home.transcript("vault get a --quiet \(file)", out: "1")
+    let there = server.place("e\(UInt64.random(in: 0 ... .max))")
+    #expect(
+      try home.coffer("vault export \(there) --new-key-file \(home.path)/newkey \(file) --json").out.contains(#""items":1"#))
+    try home.transcript("vault get a --quiet --vault \(there) --key-file \(home.path)/newkey", out: "1")
+    try home.transcript(
+      "vault export \(there) --new-key-file \(home.path)/otherkey \(file)", err: "a vault of that name is there already", exit: 73
+    )
+    #expect(!home.exists("otherkey"))
+    try home.transcript("vault set b --quiet --vault \(there) --key-file \(home.path)/newkey", in: "2")
+    try home.transcript(
+      "vault merge --quiet --yes \(there) --other-key-file \(home.path)/newkey", out: "added  b\n")
+    try home.transcript("vault get b", out: "2")
+    try home.transcript(
+      "vault merge \(home.place.replacing("#", with: "?application_name=x#"))", err: "it is the vault itself", exit: 77)
+    try home.transcript(
+      "vault import --quiet --from coffer \(there) --other-key-file \(home.path)/newkey --on-duplicate skip",
+      out: "kept  a\nkept  b\n")
+  }
+
+  @Test
+  func `a place has a name as a path does, and one with a password is named, shown and opened by nobody`() throws {
+    guard let home = try Home.withSharedVault() else { return }
+    let place = home.place
+    home.environment["COFFER_VAULT"] = nil
+    try home.transcript("vault name add team \(place)", err: "team is the vault at \(place)")
+    try home.transcript("vault name list", out: "team  \(place)\n")
+    try home.transcript("--vault team vault set a --quiet", in: "1")
+    try home.transcript("vault get a", with: ["COFFER_VAULT": "team"], out: "1")
+    for bad in ["postgresql://ada:hunter2@db.example.com/team", "postgresql://db.example.com/team?password=hunter2"] {
+      for line in [
+        "vault list --vault \(bad)", "vault name add x \(bad)", "vault join \(bad)", "vault export \(bad)", "init --vault \(bad)",
+      ] {
+        let answer = try home.coffer(line)
+        #expect(
+          answer.status == 64 && answer.err.contains("a password does not belong in a vault's place"), "\(line): \(answer.err)")
+        #expect(!answer.err.contains("hunter2") && !answer.err.contains("example"))
+      }
+      let named = try home.coffer("vault list", with: ["COFFER_VAULT": bad])
+      #expect(named.status == 64 && !named.err.contains("hunter2"))
+    }
+    #expect(try !home.coffer("vault name list").out.contains("x "))
+    try home.transcript(
+      "vault list --vault postgresql://h/d#Main", err: "what stands behind # is not the name of a vault", exit: 64)
+    try home.transcript("vault list --vault postgresql://h/d?no=1", err: "the place is none that libpq understands", exit: 64)
+  }
+
+  @Test
+  func `what cannot be reached, and what is not there, have statuses of their own`() throws {
+    guard let home = try Home.onServer() else { return }
+    try home.transcript("vault list", err: "there is no vault", exit: 78)
+    try home.transcript("vault list --json", err: #""kind":"noVault""#, exit: 78)
+    let nowhere = "postgresql://coffer@%2Fnowhere/team?coffer_timeout=2"
+    for line in ["vault list", "get a", "status", "vault backup \(home.path)/copy", "init --new-key-file \(home.path)/key"] {
+      let answer = try home.coffer("\(line) --json --vault \(nowhere)")
+      #expect(answer.status == 75 && answer.err.contains(#""kind":"unreachable""#), "\(line): \(answer.err)")
+    }
+    #expect(!home.exists("key"))
+    let database = home.place.replacing("/postgres", with: "/none")
+    try home.transcript("vault list --vault \(database)", err: "does not exist", exit: 77)
+    let doctor = try home.coffer("doctor --json --vault \(nowhere)")
+    #expect(doctor.status == 2 && doctor.out.contains("the server cannot be reached"))
+  }
+
+  @Test
+  func `a password is found where libpq looks for it, and repeated nowhere`() throws {
+    guard let server = DatabaseServer.make(), let home = try Home.withSharedVault(server) else { return }
+    try home.transcript("vault set a", in: "1")
+    try server.makeRole("ada", password: "hunter2")
+    home.environment["COFFER_VAULT"] = home.place.replacing("coffer@", with: "ada@")
+    try home.transcript("vault get a", err: "the server wants a password", exit: 77)
+    home.environment["PGPASSFILE"] = try home.file("pass", "*:*:*:ada:wrong\n")
+    try home.transcript("vault get a", err: "the server lets nobody in", exit: 77)
+    _ = try home.file("pass", "*:*:*:ada:hunter2\n")
+    try home.transcript("vault get a --quiet", out: "1")
+    for line in ["status --json", "doctor --json", "vault log --json", "env", "agent install --print"] {
+      let answer = try home.coffer(line)
+      #expect(!answer.out.contains("hunter2") && !answer.err.contains("hunter2"), "\(line)")
+    }
+    // What unlocks it there finds the password too.
+    try home.transcript("unlock --quiet")
+    home.locked()
+    try home.transcript("vault get a", out: "1")
+    try home.transcript("agent stop")
+  }
+
+  @Test
+  func `libpq is loaded for a place on a server, and for no other`() throws {
+    guard let home = try Home.withSharedVault() else { return }
+    let file = try Home.withVault()
+    let trace = "\(home.path)/trace"
+    func loads(_ home: Home, _ line: String) throws -> Bool? {
+      let words = ["strace", "-f", "-o", trace, "-e", "trace=openat", Home.coffer] + Home.words(line)
+      guard let answer = try home.program(words) else { return nil }
+      #expect(answer.status == 0, "\(answer.err)")
+      return try String(contentsOfFile: trace, encoding: .utf8).contains("libpq.so")
+    }
+    guard let isLoaded = try loads(home, "vault list") else { return print("skipped: strace is not installed") }
+    #expect(isLoaded)
+    for line in ["vault list", "status", "--version", "vault name add team \(home.place)"] {
+      #expect(try loads(file, line) == false, "\(line)")
+    }
+  }
+
+  @Test
+  func `a change by another machine is watched`() throws {
+    guard let home = try Home.withSharedVault() else { return }
+    let other = try home.otherMachine()
+    try home.transcript("set token --secret", in: "1")
+    let names = try ["watch.in", "watch.out", "watch.err"].map { try home.file($0) }
+    let child = try Child(
+      ["watch"], environment: home.environment,
+      opening: [0: (names[0], O_RDONLY), 1: (names[1], O_WRONLY), 2: (names[2], O_WRONLY)])
+    defer {
+      kill(child.id, SIGINT)
+      _ = try? child.wait()
+    }
+    var number = 0
+    try eventually("the change is told") {
+      number += 1
+      try other.transcript("set token --secret --quiet", in: "\(number)")
+      return try String(contentsOfFile: names[1], encoding: .utf8).contains("token: set in vault by another program")
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// The page about shared vaults, done as it says by three machines.
+@Suite(.tags(.process), .wholeRun)
+struct ThreeHomesTests {
+  /// A line of the page: who types what.
+  private static func steps() throws -> [(who: String, line: String)] {
+    let page = try String(
+      contentsOf: CommandLineArticle.root.appending(path: "Sources/Coffer/Coffer.docc/SharedVault.md"), encoding: .utf8)
+    let block = page.components(separatedBy: "\n").drop { $0 != "```console" }.dropFirst().prefix { $0 != "```" }
+    return try block.map { line in
+      let parts = try #require(line.firstMatch(of: /^([a-z]+)\$ (.+)$/))
+      return (String(parts.1), String(parts.2))
+    }
+  }
+
+  @Test
+  func `three homes come from nothing to a shared vault by what the page says, and one of them is removed`() throws {
+    guard let server = DatabaseServer.shared else { return }
+    let place = server.place("t\(UInt64.random(in: 0 ... .max))")
+    var homes: [String: Home] = [:]
+    var (recipient, invitation, last) = ("", "", "")
+    let steps = try Self.steps()
+    #expect(steps.count == 16)
+    for (who, text) in steps {
+      let home = try homes[who] ?? Home()
+      homes[who] = home
+      var line = text.replacing("postgresql://db.example.com/team#main", with: place)
+        .replacing("PVPUB1-…", with: recipient).replacing("PVINV1-…", with: invitation)
+      for suffix in ["key", "identity"] { line = line.replacing("\(who).\(suffix)", with: "\(home.path)/\(who).\(suffix)") }
+      if let variable = line.wholeMatch(of: /export ([A-Z_]+)=(.+)/) {
+        home.environment[String(variable.1)] = String(variable.2)
+        continue
+      }
+      let answer = try home.coffer(String(try #require(line.wholeMatch(of: /coffer (.+)/)).1))
+      try #require(answer.status == 0, "\(who)$ \(line)\n\(answer.err)")
+      last = answer.out
+      if let found = answer.out.firstMatch(of: /PVPUB1-[0-9a-z]+/) { recipient = String(found.0) }
+      if let found = answer.out.firstMatch(of: /PVINV1-[0-9a-f]+/) { invitation = String(found.0) }
+    }
+    let (ada, grace, machine) = try (#require(homes["ada"]), #require(homes["grace"]), #require(homes["server"]))
+    let password = try ada.coffer("--vault team vault get web deploy").out
+    #expect(!password.isEmpty && last == password + "\n", "the server's program has the password")
+
+    let slots = try ada.coffer("--vault team vault slot list --json").out
+    let slot = try #require(slots.matches(of: /\{[^{}]*"id":"([0-9a-f]{32})"[^{}]*\}/).first { $0.0.contains("\"grace\"") }?.1)
+    try ada.changesKey("--vault team vault slot remove \(slot) --yes")
+    try ada.transcript("--vault team vault set web deploy --quiet", in: "after")
+    let removed = try grace.coffer("--vault team vault get web deploy")
+    #expect(removed.status != 0 && removed.out.isEmpty, "\(removed)")
+    try machine.transcript("run --env TOKEN=coffer://web/deploy -- printenv TOKEN", out: "after\n")
+  }
+
+  @Test
+  func `who is not let in opens nothing: neither with another identity nor with an invitation to another vault`() throws {
+    guard let home = try Home.withSharedVault() else { return }
+    let (stranger, recipient) = try Home.withIdentity()
+    let refused = try stranger.coffer("vault join \(home.place) --identity \(stranger.path)/me")
+    #expect(refused.status == 77, "\(refused.err)")
+    _ = try home.coffer("vault slot add --recipient \(recipient)")
+    let unproven = try stranger.coffer("vault join \(home.place) --identity \(stranger.path)/me")
+    #expect(unproven.status == 66, "\(unproven.err)")
+    let other = try Home.withSharedVault()
+    let wrong = try #require(other).coffer("vault pin show --json").out.firstMatch(of: /PVINV1-[0-9a-f]+/)
+    let given = try #require(wrong).0
+    let replaced = try stranger.coffer("vault join \(home.place) \(given) --identity \(stranger.path)/me")
+    #expect(replaced.status == 66, "\(replaced.err)")
+  }
+}

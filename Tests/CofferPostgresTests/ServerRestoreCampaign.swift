@@ -1,0 +1,134 @@
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import CofferVault
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferPostgres
+
+/// Backups that are put back on a server.
+@Suite(.tags(.campaign, .process), .wholeRun) struct ServerRestoreCampaign {
+  private func backup(_ shared: SharedVault) throws -> FilePath {
+    let file = shared.folder.path.appending("backup-\(UInt32.random(in: 0 ... .max))")
+    _ = try LockedVault.open(shared.place, options: .withoutPins).backup(to: file)
+    return file
+  }
+
+  @Test func `a backup becomes the vault's next commit, under the slots of now, and who has the vault open goes on`() throws {
+    guard let shared = try SharedVault() else { return }
+    let vault = try shared.create(shared.pins)
+    let other = try shared.unlock()
+    let leaver = try KeyFile.generate()
+    let slot = try vault.addSlot(Credentials(keyFile: leaver.duplicate()), label: "leaver")
+    for number in 0..<300 { try vault.set(form("\(number)"), for: name("\(number)"), keeping: 2) }
+    try vault.set(form("again"), for: name("1"))
+    let file = try backup(shared)
+    try vault.removeSlot(slot.id)
+    try vault.set(form("lost"), for: name("0"))
+    try vault.set(form("lost too"), for: name("new"))
+    let before = try vault.status().generation
+    let report = try RestorableBackup(file, toRestoreAt: shared.place).restore(
+      with: Credentials(keyFile: leaver.duplicate()), present: shared.credentials(), options: shared.pins)
+    #expect(report.items == 300 && report.generation > before && report.id == vault.id && report.returnedSlots.isEmpty)
+    #expect(try text(vault.get(name("0"))) == "0" && text(other.get(name("1"))) == "again" && other.get(name("new")) == nil)
+    #expect(try text(other.get(name("1"), revision: 1)) == "1" && other.verify() == vault.verify())
+    #expect(
+      kind {
+        _ = try LockedVault.open(shared.place, options: .withoutPins).unlock(with: Credentials(keyFile: leaver.duplicate()))
+      } == .wrongSecret)
+    #expect(try text(shared.unlock(shared.pins).get(name("299"))) == "299")
+    let kept = try #require(report.kept)
+    let old = try LockedVault.open(kept, options: .withoutPins).unlock(with: shared.credentials())
+    #expect(try text(old.get(name("0"))) == "lost" && old.verify().items == 301)
+    #expect(try other.log().map(\.event).contains(.restored))
+    try other.set(form("goes on"), for: name("0"))
+    #expect(try text(vault.get(name("0"))) == "goes on")
+  }
+
+  @Test func `where nothing is, the vault is made of the backup, and where another vault is, that is asked for`() throws {
+    guard let shared = try SharedVault(), let away = try SharedVault() else { return }
+    let vault = try shared.create()
+    try vault.set(form("1"), for: name("a"))
+    let file = try backup(shared)
+    let report = try RestorableBackup(file, toRestoreAt: away.place).restore(with: shared.credentials(), options: .withoutPins)
+    #expect(report.kept == nil && report.items == 1)
+    let made = try LockedVault.open(away.place, options: .withoutPins).unlock(with: shared.credentials())
+    #expect(try text(made.get(name("a"))) == "1" && made.verify().items == 1 && made.id == vault.id)
+
+    guard let another = try SharedVault() else { return }
+    try another.create()
+    #expect(
+      kind {
+        _ = try RestorableBackup(file, toRestoreAt: another.place).restore(with: shared.credentials(), options: .withoutPins)
+      }
+        == .otherVault)
+    _ = try RestorableBackup(file, toRestoreAt: another.place).restore(
+      with: shared.credentials(), options: .withoutPins, replacing: true)
+    #expect(
+      try LockedVault.open(another.place, options: .withoutPins).unlock(with: shared.credentials()).id == vault.id)
+    #expect(
+      kind { _ = try RestorableBackup(file, toRestoreAt: shared.place).restore(with: away.credentials(), options: .withoutPins) }
+        == .wrongSecret)
+  }
+
+  @Test func `rows that somebody damaged are replaced, whatever they say`() throws {
+    guard let shared = try SharedVault() else { return }
+    let vault = try shared.create()
+    try vault.set(form("1"), for: name("a"))
+    let file = try backup(shared)
+    for damage in [
+      "DELETE FROM S.state", "UPDATE S.header SET bytes = '\\x00'; UPDATE S.header_copy SET bytes = '\\x00'",
+      "INSERT INTO S.rec SELECT '\\xffffff', rid, meta, value FROM S.rec",
+      "INSERT INTO S.digest VALUES (5000, decode(repeat('00', 32), 'hex'))",
+      "DELETE FROM S.log", "INSERT INTO S.decided VALUES (decode(repeat('00', 16), 'hex'), 9, 1)",
+    ] {
+      try shared.server.sql(damage.replacingOccurrences(of: "S.", with: shared.schema + "."))
+      let report = try RestorableBackup(file, toRestoreAt: shared.place).restore(
+        with: shared.credentials(), options: .withoutPins, acceptingOlderKey: true)
+      #expect(try report.items == 1 && shared.unlock().verify().items == 1, "\(damage)")
+    }
+  }
+
+  @Test func `a connection cut at any byte of a restore leaves what was there or the backup, and says which`() throws {
+    guard let server = DatabaseServer.shared, let direct = try SharedVault() else { return }
+    let proxy = try SocketProxy(server.folder, target: server.port)
+    defer { proxy.end() }
+    let vault = try direct.create()
+    try vault.set(form("old"), for: name("a"))
+    let file = try backup(direct)
+    let place = VaultPlace(direct.url.replacingOccurrences(of: ":\(server.port)/", with: ":\(proxy.port)/"))
+    func restore() throws {
+      _ = try RestorableBackup(file, toRestoreAt: place).restore(
+        with: direct.credentials(), options: .withoutPins, acceptingOlderKey: true)
+    }
+    _ = proxy.count()
+    try restore()
+    let size = proxy.count()
+    var tally: [String: Int] = [:]
+    for up in [true, false] {
+      for cut in Campaign.cases(up ? size.up : size.down, short: 16) {
+        try vault.set(form("new"), for: name("a"))
+        proxy.cut(after: cut, up: up)
+        let outcome = kind { try restore() }
+        proxy.mend()
+        let found = try text(vault.get(name("a")))
+        switch outcome {
+        case nil: #expect(found == "old", "restored at \(up) \(cut)")
+        case .unreachable: #expect(found == "new", "refused at \(up) \(cut)")
+        default: Issue.record("\(String(describing: outcome)) at \(up) \(cut)")
+        }
+        tally["\(outcome.map { "\($0)" } ?? "made")", default: 0] += 1
+        _ = try vault.verify()
+        try server.sql(
+          """
+          DO $$ DECLARE s text; BEGIN FOR s IN SELECT nspname FROM pg_namespace WHERE nspname LIKE '\(direct.schema.prefix(37))_before_%'
+          LOOP EXECUTE 'DROP SCHEMA ' || s || ' CASCADE'; END LOOP; END $$
+          """)
+      }
+    }
+    #expect(tally["made", default: 0] > 0 && tally["unreachable", default: 0] > 0)
+    print("cut restores: \(tally.sorted { $0.key < $1.key })")
+  }
+}

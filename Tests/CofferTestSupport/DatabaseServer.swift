@@ -1,0 +1,255 @@
+internal import CofferPlatform
+internal import Foundation
+internal import Synchronization
+import Testing
+
+/// A server of PostgreSQL's that the tests make for themselves: in a folder of its own, of a user without rights, since it refuses root, and
+/// without a password over its socket. It ends with this object, or with the process.
+public final class DatabaseServer: Sendable {
+  /// Where its socket is.
+  public let folder: String
+  /// The number in its socket's name.
+  public let port: Int
+  /// One of its own for each server of this process: some listen at an address too.
+  private static let ports = Atomic<Int>(Int.random(in: 20_000...50_000))
+  private let binaries: String
+  private let settings: [String]
+  /// The shell that the server runs below, which ends it once nobody holds its input.
+  private let running = Mutex<Running?>(nil)
+  private struct Running: @unchecked Sendable {
+    let process: Process
+    let input: Pipe
+  }
+
+  /// The server that most tests share, each with a vault of its own; nil, with the reason printed, where PostgreSQL is not installed.
+  public static let shared: DatabaseServer? = make()
+
+  /// A server for one test.
+  public static func make(settings: [String] = []) -> DatabaseServer? {
+    guard let binaries = Self.binaries else {
+      if ProcessInfo.processInfo.environment["CI"] == "true" {
+        Issue.record("PostgreSQL is not installed: .ci/clients does that")
+      }
+      print("skipped: PostgreSQL is not installed")
+      return nil
+    }
+    do { return try DatabaseServer(binaries, settings) } catch {
+      Issue.record(error)
+      return nil
+    }
+  }
+
+  private static let binaries: String? = {
+    let folders = ["/usr/lib/postgresql"].flatMap { root in
+      let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+      return versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "\(root)/\($0)/bin" }
+    }
+    let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    return (folders + path).first { access("\($0)/initdb", X_OK) == 0 && access("\($0)/postgres", X_OK) == 0 }
+  }()
+
+  private init(_ binaries: String, _ settings: [String]) throws {
+    port = Self.ports.add(1, ordering: .relaxed).oldValue
+    self.binaries = binaries
+    self.settings =
+      [
+        "port=\(port)", "listen_addresses=", "unix_socket_permissions=0777", "max_connections=200", "shared_buffers=32MB",
+        "log_min_messages=panic",
+      ]
+      + settings
+    folder = try Self.makeFolder()
+    try Self.copyEmptyData(to: "\(folder)/data", binaries)
+    try start()
+  }
+
+  /// A folder of the user who runs servers, which others may enter: the server's own may not be, its socket may.
+  private static func makeFolder() throws -> String {
+    var template = Array("/tmp/coffer-pg-XXXXXX\0".utf8CString)
+    let made = template.withUnsafeMutableBufferPointer { buffer in buffer.baseAddress.map { mkdtemp($0) != nil } ?? false }
+    try #require(made)
+    let folder = String(decoding: template.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    if getuid() == 0 { try run(["/bin/chown", user, folder]) }
+    try #require(chmod(folder, 0o755) == 0)
+    return folder
+  }
+
+  /// The files of a server that has nothing yet: made once, as that takes longer than most tests. A shell removes them after this process.
+  private static let emptyData = Mutex<(path: String, keeper: Running)?>(nil)
+
+  private static func copyEmptyData(to path: String, _ binaries: String) throws {
+    try emptyData.withLock { made in
+      if made == nil {
+        let folder = try makeFolder()
+        let keeper = try shell("read how; rm -rf \"$1\"", [folder])
+        try run(
+          unprivileged(
+            [
+              "\(binaries)/initdb", "-D", "\(folder)/data", "-U", "coffer", "-A", "trust", "-E", "UTF8", "--locale=C",
+              "--no-sync",
+            ]))
+        made = ("\(folder)/data", keeper)
+      }
+      if let made { try run(["/bin/cp", "-a", made.path, path]) }
+    }
+  }
+
+  /// Starts a shell whose input ends with this process.
+  private static func shell(_ script: String, _ words: [String]) throws -> Running {
+    let command = unprivileged(["/bin/sh", "-c", script, "sh"] + words)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: command[0])
+    process.arguments = Array(command.dropFirst())
+    let input = Pipe()
+    process.standardInput = input
+    try process.run()
+    return Running(process: process, input: input)
+  }
+
+  /// The server runs below a shell that ends it once this process has ended.
+  private func start() throws {
+    let options = (settings + ["unix_socket_directories=\(folder)"]).flatMap { ["-c", $0] }
+    // Not wait(1), which may sleep on where the server has ended already.
+    let script =
+      "folder=$1; shift; \"$@\" </dev/null >/dev/null 2>&1 & read how; [ \"$how\" = keep ] && exit; "
+      + "kill -INT $! 2>/dev/null; while kill -0 $! 2>/dev/null; do sleep 0.1; done; rm -rf \"$folder\""
+    let started = try Self.shell(script, [folder, "\(binaries)/postgres", "-D", "\(folder)/data"] + options)
+    running.withLock { $0 = started }
+    try wait()
+  }
+
+  /// Who runs servers where the tests are run by root.
+  private static let user = getpwnam("postgres") == nil ? "nobody" : "postgres"
+
+  private static func unprivileged(_ words: [String]) -> [String] {
+    guard getuid() == 0 else { return words }
+    return ["/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user == "nobody" ? "nogroup" : user)", "--clear-groups"] + words
+  }
+
+  @discardableResult
+  private static func run(_ words: [String]) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: words[0])
+    process.arguments = Array(words.dropFirst())
+    let output = Pipe()
+    (process.standardOutput, process.standardError) = (output, output)
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "\(words[0]): \(text)")
+    return text.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// Waits until it answers.
+  public func wait() throws {
+    try eventually("the server answers") {
+      let ready = Process()
+      ready.executableURL = URL(fileURLWithPath: "\(binaries)/pg_isready")
+      ready.arguments = ["-q", "-h", folder, "-p", "\(port)", "-U", "coffer", "-d", "postgres"]
+      try ready.run()
+      ready.waitUntilExit()
+      return ready.terminationStatus == 0
+    }
+  }
+
+  /// The process that all of the server's are children of.
+  public var pid: Int32 {
+    (try? String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)).flatMap { Int32($0.prefix { $0 != "\n" }) }
+      ?? 0
+  }
+
+  /// Sends a signal to that process.
+  public func stop(_ signal: Int32) { if pid > 1 { kill(pid, signal) } }
+
+  /// Starts it again after it was stopped by SIGINT.
+  public func restart() throws {
+    try endShell()
+    try start()
+  }
+
+  /// Ends the shell, which leaves the folder.
+  private func endShell() throws {
+    guard let before = running.withLock({ $0.take() }) else { return }
+    try before.input.fileHandleForWriting.write(contentsOf: Data("keep\n".utf8))
+    try before.input.fileHandleForWriting.close()
+    before.process.waitUntilExit()
+  }
+
+  /// Kills all of its processes, as a power failure does, and starts it again.
+  public func crash() throws {
+    let main = pid
+    try #require(main > 1)
+    kill(main, SIGKILL)
+    try endShell()
+    // Those that it left behind notice by themselves; until then the next one does not start.
+    try eventually("its processes have noticed") {
+      try Self.run(["/bin/sh", "-c", "pgrep -f '[-]D \(folder)/data' || true"]).isEmpty
+    }
+    try start()
+  }
+
+  /// Runs SQL as a superuser.
+  @discardableResult
+  public func sql(_ text: String) throws -> String {
+    try Self.run([
+      "\(binaries)/psql", "-h", folder, "-p", "\(port)", "-U", "coffer", "-d", "postgres", "-X", "-q", "-A", "-t", "-v",
+      "ON_ERROR_STOP=1",
+      "-c", text,
+    ])
+  }
+
+  /// Has it speak TLS with a certificate for 127.0.0.1, which is returned; nil where openssl is not installed.
+  public func useTLS() throws -> String? {
+    guard access("/usr/bin/openssl", X_OK) == 0 else {
+      print("skipped: openssl is not installed")
+      return nil
+    }
+    let data = "\(folder)/data"
+    try Self.run(
+      Self.unprivileged([
+        "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+        "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "\(data)/server.key", "-out",
+        "\(folder)/server.crt",
+      ]))
+    try sql("ALTER SYSTEM SET ssl_cert_file = '\(folder)/server.crt'")
+    try sql("ALTER SYSTEM SET ssl = on")
+    try sql("SELECT pg_reload_conf()")
+    try eventually("TLS is on") { try sql("SHOW ssl") == "on" }
+    return "\(folder)/server.crt"
+  }
+
+  /// Has `role`, which is made, prove itself by `password`.
+  public func makeRole(_ role: String, password: String) throws {
+    try sql("CREATE ROLE \(role) LOGIN SUPERUSER PASSWORD '\(password)'")
+    let file = "\(folder)/data/pg_hba.conf"
+    let rules = try String(contentsOfFile: file, encoding: .utf8)
+    // In place, so that it stays the server's own.
+    let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+    try handle.write(contentsOf: Data("local all \(role) scram-sha-256\n\(rules)".utf8))
+    try handle.close()
+    try sql("SELECT pg_reload_conf()")
+  }
+
+  /// Runs `body` while a standby takes what the server writes, and is waited for by nobody.
+  public func withStandby(_ body: () throws -> Void) throws {
+    let taken = "\(folder)/taken"
+    try Self.run(Self.unprivileged(["/bin/mkdir", taken]))
+    let standby = Process()
+    let words = Self.unprivileged(["\(binaries)/pg_receivewal", "-h", folder, "-p", "\(port)", "-U", "coffer", "-D", taken])
+    standby.executableURL = URL(fileURLWithPath: words[0])
+    standby.arguments = Array(words.dropFirst())
+    standby.standardError = FileHandle.nullDevice
+    try standby.run()
+    defer {
+      kill(standby.processIdentifier, SIGKILL)
+      standby.waitUntilExit()
+    }
+    try eventually("the standby is there") { try sql("SELECT count(*) FROM pg_stat_replication") == "1" }
+    try body()
+  }
+
+  /// The place of the vault `name`.
+  public func place(_ name: String = "v\(UInt64.random(in: 0 ... .max))", _ options: String = "") -> String {
+    let host = folder.replacingOccurrences(of: "/", with: "%2F")
+    return "postgresql://coffer@\(host):\(port)/postgres\(options.isEmpty ? "" : "?\(options)")#\(name)"
+  }
+}
