@@ -166,9 +166,10 @@ struct SecretTraceTests {
     let server = try OAuthServer(.authlib)
     let home = try Home.withVault()
     let secret = try home.file("secret", OAuthServer.secret)
+    // Who logs in by a code is a program that anybody may have, and so has no secret.
+    let client = web ? "service --client-secret-file \(secret)" : "program"
     try home.transcript(
-      "auth provider add git.example --issuer \(server.issuer) --client-id \(web ? "service" : "program") --client-secret-file \(secret)",
-      err: "git.example logs in at")
+      "auth provider add git.example --issuer \(server.issuer) --client-id \(client)", err: "git.example logs in at")
     unlink(secret)
     // The server has the requests wait, each with its tokens on its way or its client's secret in it.
     let slow = { (path: String) in try server.fault(503, String(repeating: " ", count: 100), drip: 0.02, at: path) }
@@ -181,7 +182,7 @@ struct SecretTraceTests {
     var end = try login.command.end()
     // A login by a code asks a server again that has a fault for a moment; a code that a browser brought is good once.
     #expect(end.status == (web ? 75 : 0), "\(end.err)")
-    if web { try home.logIn(server) }
+    if web { try home.logIn(server, web: true) }
     for words in [["auth", "token", "--fresh"], ["auth", "refresh"], ["auth", "logout"]] {
       try slow(words[1] == "logout" ? "/revoke" : "/token")
       let command = try home.start(words)

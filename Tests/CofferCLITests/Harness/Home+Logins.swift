@@ -25,8 +25,10 @@ extension Home {
   }
 
   /// Logs in by a code where the server has that, and else with the browser.
-  func logIn(_ server: OAuthServer, as account: String = "ada", _ location: SourceLocation = #_sourceLocation) throws {
-    let login = try startLogin(server, as: account)
+  func logIn(
+    _ server: OAuthServer, as account: String = "ada", web: Bool? = nil, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let login = try startLogin(server, as: account, web: web)
     try login.answer(server)
     let end = try login.command.end()
     #expect(end.status == 0, "\(end.err)", sourceLocation: location)
