@@ -26,8 +26,8 @@ struct PostgresPlace: Sendable {
   /// The schema that holds the vault's tables.
   var schema: String { "coffer_\(name)" }
 
-  /// What the names of copies of this vault begin with; a time follows.
-  var nameOfCopies: String { "\(name.prefix(30))_before_" }
+  /// What the names of copies of this vault begin with; a time follows, which has 13 digits.
+  var nameOfCopies: String { "\(name.prefix(Self.longestName - 21))_before_" }
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
   init(_ url: String) throws(StoreError) {

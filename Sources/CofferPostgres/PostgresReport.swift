@@ -54,7 +54,8 @@ extension PostgresServer {
     return report
   }
 
-  private static func now() -> Double {
+  /// Seconds since 1970, by this machine.
+  static func now() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000

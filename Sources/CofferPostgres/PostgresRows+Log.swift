@@ -137,7 +137,7 @@ extension PostgresRows {
   func removeOldBytes(rewriting: Bool) {}
 
   func keepCopy() throws(StoreError) -> VaultPlace {
-    let copy = "\(session.place.nameOfCopies)\(Int(time(nil)))"
+    let copy = "\(session.place.nameOfCopies)\(Int(PostgresServer.now() * 1000))"
     let isWithin = transaction != nil
     let connection: PostgresConnection
     if let transaction { connection = transaction.connection } else { connection = try session.open() }

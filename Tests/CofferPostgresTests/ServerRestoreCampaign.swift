@@ -123,7 +123,7 @@ import Testing
         _ = try vault.verify()
         try server.sql(
           """
-          DO $$ DECLARE s text; BEGIN FOR s IN SELECT nspname FROM pg_namespace WHERE nspname LIKE '\(direct.schema.prefix(37))_before_%'
+          DO $$ DECLARE s text; BEGIN FOR s IN SELECT nspname FROM pg_namespace WHERE nspname LIKE '\(direct.schema.prefix(36))_before_%'
           LOOP EXECUTE 'DROP SCHEMA ' || s || ' CASCADE'; END LOOP; END $$
           """)
       }

@@ -108,10 +108,11 @@ public final class DatabaseServer: Sendable {
   /// The server runs below a shell that ends it once this process has ended.
   private func start() throws {
     let options = (settings + ["unix_socket_directories=\(folder)"]).flatMap { ["-c", $0] }
-    // Not wait(1), which may sleep on where the server has ended already.
+    // Not wait(1), which may sleep on where the server has ended already. A server that is kept has ended, and is gone once this shell has
+    // seen that: the next one would take it for one that still runs.
     let script =
-      "folder=$1; shift; \"$@\" </dev/null >/dev/null 2>&1 & read how; [ \"$how\" = keep ] && exit; "
-      + "kill -INT $! 2>/dev/null; while kill -0 $! 2>/dev/null; do sleep 0.1; done; rm -rf \"$folder\""
+      "folder=$1; shift; \"$@\" </dev/null >/dev/null 2>&1 & read how; [ \"$how\" = keep ] || kill -INT $! 2>/dev/null; "
+      + "while kill -0 $! 2>/dev/null; do sleep 0.1; done; [ \"$how\" = keep ] || rm -rf \"$folder\""
     let started = try Self.shell(script, [folder, "\(binaries)/postgres", "-D", "\(folder)/data"] + options)
     running.withLock { $0 = started }
     try wait()
@@ -157,6 +158,21 @@ public final class DatabaseServer: Sendable {
       ?? 0
   }
 
+  /// The number of the shared memory that they have in common.
+  private var sharedMemory: Int? {
+    let lines = (try? String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8))?.split(separator: "\n") ?? []
+    // The seventh line, of which the fifth may be empty: its key and its number.
+    let words = lines.map { $0.split(separator: " ") }.first { $0.count == 2 && $0.allSatisfy { Int($0) != nil } }
+    return words.flatMap { Int($0[1]) }
+  }
+
+  /// How many processes have the shared memory of that number.
+  private func attached(to memory: Int) throws -> Int {
+    let rows = try String(contentsOfFile: "/proc/sysvipc/shm", encoding: .utf8).split(separator: "\n")
+    let row = rows.map { $0.split(separator: " ") }.first { $0.count > 6 && Int($0[1]) == memory }
+    return row.flatMap { Int($0[6]) } ?? 0
+  }
+
   /// Sends a signal to that process.
   public func stop(_ signal: Int32) { if pid > 1 { kill(pid, signal) } }
 
@@ -176,14 +192,12 @@ public final class DatabaseServer: Sendable {
 
   /// Kills all of its processes, as a power failure does, and starts it again.
   public func crash() throws {
-    let main = pid
-    try #require(main > 1)
+    let (main, memory) = (pid, sharedMemory)
+    try #require(main > 1 && memory != nil)
     kill(main, SIGKILL)
     try endShell()
-    // Those that it left behind notice by themselves; until then the next one does not start.
-    try eventually("its processes have noticed") {
-      try Self.run(["/bin/sh", "-c", "pgrep -f '[-]D \(folder)/data' || true"]).isEmpty
-    }
+    // Those that it left behind notice by themselves; until the last has let go of its memory the next one does not start.
+    try eventually("its processes have noticed") { try attached(to: memory ?? 0) == 0 }
     try start()
   }
 

@@ -44,7 +44,7 @@ struct SharedDoctorTests {
     #expect(try findings(home).contains { $0.hasPrefix("warning a copy of an earlier state") })
     let answer = try home.coffer("doctor", with: ["PGPASSWORD": "hunter2"])
     #expect(answer.out.contains("PGPASSWORD is in the environment") && !answer.out.contains("hunter2"))
-    #expect(answer.out.contains("DROP SCHEMA \(home.schema.prefix(37))_before_"))
+    #expect(answer.out.contains("DROP SCHEMA \(home.schema.prefix(36))_before_"))
   }
 
   @Test
