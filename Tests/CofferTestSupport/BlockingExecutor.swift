@@ -7,24 +7,10 @@ internal import Synchronization
 /// a program would hold up every other one, also those that look at a clock.
 final class BlockingExecutor: TaskExecutor {
   /// Most of the time such tests wait for a disk or a clock, and not for a core.
-  private static let threads = max(8, 2 * ProcessInfo.processInfo.activeProcessorCount)
+  static let threads = max(8, 2 * ProcessInfo.processInfo.activeProcessorCount)
   static let shared = BlockingExecutor()
 
-  private struct Queue {
-    private var jobs: [UnownedJob] = []
-    private var taken = 0
-
-    mutating func append(_ job: UnownedJob) { jobs.append(job) }
-
-    /// Mostly the newest: a test that has begun goes on before another one begins, so that its limits of time hold no time of others.
-    /// Each fourth is the oldest, so that none that asks again and again keeps out another.
-    mutating func take() -> UnownedJob? {
-      taken &+= 1
-      return taken.isMultiple(of: 4) && !jobs.isEmpty ? jobs.removeFirst() : jobs.popLast()
-    }
-  }
-
-  private let jobs = Mutex(Queue())
+  private let jobs = Mutex<[UnownedJob]>([])
   private let waiting = DispatchSemaphore(value: 0)
 
   private init() {
@@ -32,7 +18,7 @@ final class BlockingExecutor: TaskExecutor {
       let thread = Thread { [self] in
         while true {
           waiting.wait()
-          guard let job = jobs.withLock({ $0.take() }) else { continue }
+          guard let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { continue }
           job.runSynchronously(on: asUnownedTaskExecutor())
         }
       }
@@ -46,5 +32,39 @@ final class BlockingExecutor: TaskExecutor {
     let job = UnownedJob(job)
     jobs.withLock { $0.append(job) }
     waiting.signal()
+  }
+}
+
+/// Lets some tests at a time run, so that a test that has begun waits in no line with those that have not.
+final class Turns: Sendable {
+  private struct State {
+    var free: Int
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+  private let state: Mutex<State>
+
+  init(_ count: Int) { state = Mutex(State(free: count)) }
+
+  func take() async {
+    await withCheckedContinuation { waiter in
+      let isFree = state.withLock { state in
+        guard state.free > 0 else {
+          state.waiting.append(waiter)
+          return false
+        }
+        state.free -= 1
+        return true
+      }
+      if isFree { waiter.resume() }
+    }
+  }
+
+  func giveBack() {
+    let next = state.withLock { state in
+      guard state.waiting.isEmpty else { return Optional(state.waiting.removeFirst()) }
+      state.free += 1
+      return nil
+    }
+    next?.resume()
   }
 }

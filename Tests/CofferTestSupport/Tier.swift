@@ -26,6 +26,9 @@ public struct WholeRun: TestTrait, SuiteTrait, TestScoping {
 
   /// For each test of a suite.
   public var isRecursive: Bool { true }
+  /// Some more than there are threads: a few of them sleep without one.
+  private static let turns = Turns(BlockingExecutor.threads + 4)
+
   /// Skips the test in a fast run.
   public func prepare(for test: Test) async throws { try await condition.prepare(for: test) }
 
@@ -44,6 +47,8 @@ public struct WholeRun: TestTrait, SuiteTrait, TestScoping {
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     guard testCase != nil else { return try await function() }
+    await Self.turns.take()
+    defer { Self.turns.giveBack() }
     await Self.waitForCalm()
     try await withTaskExecutorPreference(BlockingExecutor.shared) { try await function() }
   }

@@ -31,7 +31,20 @@ final class Home {
     let file = "\(path)/\(name)"
     try FileManager.default.createDirectory(
       atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-    try content.write(to: URL(fileURLWithPath: file))
+    if mode & 0o111 == 0 {
+      try content.write(to: URL(fileURLWithPath: file))
+    } else {
+      // By another program: a test beside this one may start a program just then, which holds what is open for writing here until its exec,
+      // and nobody can execute the file meanwhile.
+      try content.write(to: URL(fileURLWithPath: file + ".new"))
+      defer { unlink(file + ".new") }
+      let copy = Process()
+      copy.executableURL = URL(fileURLWithPath: "/bin/cp")
+      copy.arguments = [file + ".new", file]
+      try copy.run()
+      copy.waitUntilExit()
+      try #require(copy.terminationStatus == 0)
+    }
     chmod(file, mode)
     return file
   }
