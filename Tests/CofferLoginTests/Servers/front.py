@@ -69,3 +69,16 @@ def serve(begin):
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     threading.Thread(target=httpd.serve_forever, daemon=True).start()
     sys.stdin.read()
+
+
+def serve_application(app, control, named):
+    """Serves `app`, a server in this process, whose address `named` gets, and counts what is asked of it."""
+    def counted(environ, start_response):
+        count(environ)
+        return app(environ, start_response)
+
+    def begin(issuer):
+        named(issuer)
+        return counted, control
+
+    serve(begin)

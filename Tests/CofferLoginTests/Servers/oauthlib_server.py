@@ -153,15 +153,4 @@ def control(word, form):
     if word == "life": LIFE["access"] = int(form["seconds"])
 
 
-def counted(environ, start_response):
-    front.count(environ)
-    return app(environ, start_response)
-
-
-def begin(issuer):
-    global ISSUER
-    ISSUER = issuer
-    return counted, control
-
-
-front.serve(begin)
+front.serve_application(app, control, lambda issuer: globals().update(ISSUER=issuer))
