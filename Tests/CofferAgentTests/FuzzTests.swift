@@ -83,7 +83,7 @@ struct FuzzTests {
       try body(.marked) { try $0.put("s") },
       try body(.watch) {
         try $0.put(true)
-        try $0.put(AgentMoment(vault: VaultID(bytes: Array(1...16)), generation: 7))
+        try $0.put(AgentMoment(vault: VaultID(bytes: Array(1...16)), generation: 7, since: 8))
       },
       try body(.forget) { try $0.put(TransactionID.random()) }, try body(.status) { _ in },
       try body(.log) {

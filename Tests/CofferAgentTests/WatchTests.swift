@@ -42,11 +42,16 @@ import Testing
     let ofLock = Self.next(client, after: third)
     try agent.client().lock()
     eventually("the lock is told") { !ofLock.all.isEmpty }
-    #expect(ofLock.all == [AgentMoment()])
-    let ofUnlock = Self.next(client, after: AgentMoment())
+    let locked = try #require(ofLock.all.first)
+    #expect(locked.vault == nil && locked.since > third.since)
+    let ofUnlock = Self.next(client, after: locked)
     _ = try agent.client().unlock(with: TestAgent.credentials())
     eventually("the unlock is told") { !ofUnlock.all.isEmpty }
-    #expect(ofUnlock.all.first?.vault == first.vault)
+    let unlocked = try #require(ofUnlock.all.first)
+    #expect(unlocked.vault == first.vault && unlocked.since > locked.since)
+    try agent.client().lock()
+    _ = try agent.client().unlock(with: TestAgent.credentials())
+    #expect(try client.moment(after: unlocked).since > unlocked.since, "a lock and an unlock in between are told, at once")
   }
 
   @Test func `watching and some questions are no use of the vault, and the end of the agent ends them`() throws {

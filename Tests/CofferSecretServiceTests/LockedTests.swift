@@ -75,6 +75,61 @@ import Testing
     eventually("the service says that it is unlocked") { (try? client.isLocked()) == false }
   }
 
+  @Test func `a call is done again where the vault was unlocked while it was being refused`() throws {
+    guard let service = try TestService(unlocked: false) else { return }
+    let settings = SecretServiceSettings(client: service.client) { (_) throws(StoreError) in
+      throw StoreError(.locked, "no process unlocks it", cure: "none")
+    }
+    let (bus, tries, answers) = (try Bus(address: service.bus.address), Collected<Bool>(), Collected<Bool>())
+    let loop = try ServiceLoop(bus, settings, Inbox())
+    let message = try BusMessage(
+      callOf: "SearchItems", Interface.service.name, BusClient.root, at: "org.freedesktop.secrets", bus)
+    try loop.ask(message) { (vault) throws(Refusal) in
+      let isUnlocked = try vault.isUnlocked()
+      tries.add(isUnlocked)
+      guard isUnlocked else { throw .isLocked("it is locked") }
+    } _: { (_) throws(Refusal) in
+      answers.add(true)
+    }
+    func number() throws -> UInt64 {
+      var found: UInt64?
+      eventually("the work is done") {
+        for case .done(let number) in loop.inbox.take() { found = number }
+        return found != nil
+      }
+      return try #require(found)
+    }
+    let refused = try number()
+    // The bus's thread hears of the unlocking first, and of the refusal then.
+    try service.unlock()
+    loop.note(try service.client.moment(after: nil))
+    loop.finish(call: refused)
+    loop.finish(call: try number())
+    #expect(tries.all == [false, true] && answers.all == [true])
+  }
+
+  @Test func `what the service heard of the vault late does not replace what it heard since`() throws {
+    guard let service = try TestService() else { return }
+    let settings = SecretServiceSettings(client: service.client) { (_) throws(StoreError) in
+      throw StoreError(.locked, "no process unlocks it", cure: "none")
+    }
+    let loop = try ServiceLoop(Bus(address: service.bus.address), settings, Inbox())
+    let unlocked = try service.client.moment(after: nil)
+    try service.client.lock()
+    let locked = try service.client.moment(after: nil)
+    loop.note(unlocked)
+    #expect(loop.isUnlocked)
+    loop.note(locked)
+    loop.note(unlocked)
+    #expect(!loop.isUnlocked)
+    loop.note(nil)
+    loop.note(unlocked)
+    #expect(!loop.isUnlocked)
+    try service.unlock()
+    loop.note(try service.client.moment(after: nil))
+    #expect(loop.isUnlocked)
+  }
+
   @Test(.timeLimit(.minutes(10)))
   func `a call that waited too long for others is refused as late, and nothing of it is done`() throws {
     guard let service = try TestService(patience: .milliseconds(50), delay: .milliseconds(50)) else { return }

@@ -20,6 +20,8 @@ final class AgentVault: Sendable {
   private struct State: ~Copyable {
     var unlocked: Unlocked?
     var whyLocked = "nothing has unlocked it yet"
+    /// When it was locked or unlocked last, since boot.
+    var since = Duration.zero
     /// How often it was to be locked: an unlock that was asked for before that does not open it afterwards.
     var locks = 0
     /// Whether the agent has ended, after which nothing opens it.
@@ -109,6 +111,7 @@ final class AgentVault: Sendable {
           cure: "AgentClient.unlock(with:) again, if it is to be open", remedy: .unlockAgent)
       }
       state.unlocked = next.take()
+      turn(&state)
       hasKey.store(true, ordering: .releasing)
     }
     watchers.tell()
@@ -118,13 +121,18 @@ final class AgentVault: Sendable {
   var moment: AgentMoment {
     state.withLock { state in
       lapse(&state)
+      var moment = AgentMoment()
       do throws(StoreError) {
         try checkFile(&state)
         switch state.unlocked {
-        case .none: return AgentMoment()
-        case .some(let unlocked): return AgentMoment(vault: unlocked.vault.id, generation: try unlocked.vault.status().generation)
+        case .none: break
+        case .some(let unlocked):
+          moment.generation = try unlocked.vault.status().generation
+          moment.vault = unlocked.vault.id
         }
-      } catch { return AgentMoment() }
+      } catch { moment = AgentMoment() }
+      moment.since = UInt64(clamping: Int64(state.since / .nanoseconds(1)))
+      return moment
     }
   }
 
@@ -259,8 +267,12 @@ final class AgentVault: Sendable {
     if try Self.identity(place) != file { drop(&state, "another file stands in the vault's place") }
   }
 
+  /// Notes that the vault was locked or unlocked; no two times are the same, however coarse the clock.
+  private func turn(_ state: inout State) { state.since = max(clock.sinceBoot(), state.since + .nanoseconds(1)) }
+
   private func drop(_ state: inout State, _ reason: String) {
     state.unlocked = nil
+    turn(&state)
     hasKey.store(false, ordering: .releasing)
     state.whyLocked = reason
     watchers.tell()

@@ -48,6 +48,7 @@ extension FrameWriter {
   mutating func put(_ moment: AgentMoment) throws(StoreError) {
     try put(moment.vault?.bytes ?? [])
     try put(moment.generation)
+    try put(moment.since)
   }
 
   mutating func put(_ status: AgentStatus) throws(StoreError) {
@@ -109,7 +110,7 @@ extension FrameReader {
   mutating func moment() throws(StoreError) -> AgentMoment {
     let bytes = try plainBytes(limit: 16)
     guard bytes.isEmpty || bytes.count == 16 else { throw Self.malformed("a vault's id has not 16 bytes") }
-    return AgentMoment(vault: bytes.isEmpty ? nil : VaultID(bytes: bytes), generation: try number())
+    return AgentMoment(vault: bytes.isEmpty ? nil : VaultID(bytes: bytes), generation: try number(), since: try number())
   }
 
   mutating func optionalMoment() throws(StoreError) -> AgentMoment? { try flag() ? moment() : nil }

@@ -10,6 +10,8 @@ final class Call {
   let deadline: ContinuousClock.Instant
   /// Whether somebody was asked for it: nobody is asked twice.
   var wasAsked = false
+  /// How often it had been heard that the vault is unlocked when the work began.
+  var timesUnlocked: UInt64 = 0
   /// Does the work, on the queue; told whether the call has waited for the vault.
   let start: (_ hasWaited: Bool) -> Void
   /// Answers with what the work gave; throws what the client is told in its place.
@@ -71,7 +73,12 @@ extension ServiceLoop {
       }
     }
     calls[number] = call
-    call.start(false)
+    begin(call, hasWaited: false)
+  }
+
+  private func begin(_ call: Call, hasWaited: Bool) {
+    call.timesUnlocked = timesUnlocked
+    call.start(hasWaited)
   }
 
   /// What `work` gives, on this thread: neither the queue's nor this one has to be woken then, which takes longer than the agent's answer.
@@ -94,6 +101,8 @@ extension ServiceLoop {
   }
 
   private func park(_ number: UInt64, _ call: Call) {
+    // Unlocked since the work asked for it: nobody would tell of that again.
+    guard call.timesUnlocked == timesUnlocked else { return begin(call, hasWaited: true) }
     parked.insert(number)
     guard !call.wasAsked else { return }
     call.wasAsked = true
@@ -103,7 +112,7 @@ extension ServiceLoop {
   /// Does the work of a call again that waited.
   private func resume(_ number: UInt64) {
     guard parked.remove(number) != nil, let call = calls[number] else { return }
-    call.start(true)
+    begin(call, hasWaited: true)
   }
 
   func resumeAll() { for number in parked.sorted() { resume(number) } }

@@ -6,9 +6,12 @@ internal import Dispatch
 extension ServiceLoop {
   /// Takes note of what the agent's vault is now.
   func note(_ now: AgentMoment?) {
+    // The watch and who looks after an attempt hear of it by two ways, of which either may be the slower.
+    if let now, now.since < since { return }
     let wasLocked = isLocked
-    moment = now
+    (moment, since) = (now, now?.since ?? since)
     if isUnlocked {
+      timesUnlocked += 1
       surveyIsDue = true
       unlocker.unlocked()
       resumeAll()

@@ -17,6 +17,10 @@ final class ServiceLoop {
   /// What is known of the agent's vault.
   var moment: AgentMoment?
   var isUnlocked: Bool { moment?.vault != nil }
+  /// When the vault was locked or unlocked last, of what is known; what is older is told late.
+  var since: UInt64 = 0
+  /// How often it was heard that the vault is unlocked.
+  var timesUnlocked: UInt64 = 0
   /// Whether a client has to have it unlocked: not where this machine does that by itself when it is needed.
   var isLocked: Bool { !isUnlocked && !settings.hasOwnKey }
   /// The collections as clients know them: the names stay known while the vault is locked.
@@ -73,8 +77,7 @@ final class ServiceLoop {
   /// Finds out how the vault is before anybody asks, and hears of it from then on.
   func startWatching() throws(StoreError) {
     // Where no agent runs it is locked, and what else is wrong is said to clients.
-    do throws(StoreError) { moment = try settings.client.moment(after: nil) } catch { moment = nil }
-    surveyIsDue = isUnlocked
+    do throws(StoreError) { note(try settings.client.moment(after: nil)) } catch { note(nil) }
     try watch.start()
   }
 
