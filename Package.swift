@@ -87,7 +87,7 @@ let package = Package(
     // Vaults on a server of PostgreSQL's, which many machines share. libpq is loaded when a place names one.
     .target(
       name: "CofferPostgres",
-      dependencies: ["CofferVault", "CofferMemory", "CofferPlatform", "CCofferLibraries", systemPackage],
+      dependencies: ["CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", systemPackage],
       swiftSettings: strict),
     // Keeps a vault unlocked in a process of its own, and asks it.
     .target(

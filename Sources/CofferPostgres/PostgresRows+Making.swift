@@ -22,9 +22,9 @@ extension PostgresRows {
     try finish(fill)
   }
 
-  /// Whether the state that was written last is there. A commit that is still on its way is waited for: a schema of that name cannot be made
-  /// meanwhile.
-  func isMade() throws(StoreError) -> Bool {
+  /// Whether the state that was written last is there; nil where another one is. A commit that is still on its way is waited for: a schema
+  /// of that name cannot be made meanwhile.
+  func isMade() throws(StoreError) -> Bool? {
     let written = lastPut
     let connection = try session.open()
     do throws(StoreError) {
@@ -44,7 +44,7 @@ extension PostgresRows {
       throw error
     }
     try endReading()
-    return found == written
+    return found == written ? true : nil
   }
 }
 

@@ -1,4 +1,5 @@
 internal import CofferPlatform
+internal import CofferStorage
 internal import CofferVault
 
 /// Vaults on PostgreSQL servers: see <doc:SharedVault>.
@@ -67,7 +68,8 @@ struct PostgresServer: VaultServer {
     guard !session.facts.hasSchema else { throw Self.taken(url) }
     let rows = PostgresRows(session)
     do throws(StoreError) { try rows.make(fill) } catch {
-      guard error.kind == .outcomeUnknown, rows.hasLostCommit, try rows.isMade() else { throw error }
+      guard error.kind == .outcomeUnknown, rows.hasLostCommit else { throw error }
+      try LostAnswer(error, of: "the vault", at: url).settle { () throws(StoreError) in try rows.isMade() }
     }
     // Its tables are there now.
     session.close()

@@ -6,33 +6,11 @@ struct LostCommit {
   let vault: OpenVault
   private var view: VerifiedView { vault.view }
 
-  /// How long a server that went away is waited for, at most, before a commit is left unsettled: it takes some seconds to start again.
-  private static var patience: Duration { .seconds(15) }
-  /// Between two looks, in microseconds.
-  private static var pause: UInt32 { 100_000 }
-
   /// Returns when `lost`, whose commit nobody answered, is in effect.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unreachable`` where the commit was not made; `unknown` where that cannot be told: the log has lost the
-  ///   row since, or the lock cannot be had in time; what reading the vault throws.
+  /// - Throws: what ``/CofferStorage/LostAnswer/settle(_:)`` throws.
   func settle(_ lost: SealedChange, _ unknown: StoreError) throws(StoreError) {
-    guard let isMade = try isMade(lost) else { throw unknown }
-    guard !isMade else { return }
-    throw StoreError(
-      .unreachable, "the server went away before the change was committed, and nothing of it was made",
-      place: view.place.description, cure: "try again", underlying: unknown.underlying)
-  }
-
-  private func isMade(_ lost: SealedChange) throws(StoreError) -> Bool? {
-    let end = ContinuousClock.now + Self.patience
-    while true {
-      do throws(StoreError) { return try look(for: lost) } catch {
-        guard [.busy, .unreachable, .outcomeUnknown].contains(error.kind) else { throw error }
-        // Not reached, or the lock was not to be had: a moment later it may be.
-        guard ContinuousClock.now < end else { return nil }
-        usleep(Self.pause)
-      }
-    }
+    try LostAnswer(unknown, of: "the change", at: view.place.description).settle { () throws(StoreError) in try look(for: lost) }
   }
 
   /// Whether `lost` is in effect, as its own row of the log tells, which keeps the commit's id through a change of key; nil where the log has

@@ -44,11 +44,6 @@ extension Restoration {
 private struct ServerReplacement {
   let rows: any ServerRows
 
-  /// How long a server that went away is waited for, at most, before the commit is left unsettled: it takes some seconds to start again.
-  private static let patience = Duration.seconds(15)
-  /// Between two looks, in microseconds.
-  private static let pause: UInt32 = 100_000
-
   /// Runs `body` as the only writer, beside a copy of what is there, and commits.
   ///
   /// - Returns: where the copy is.
@@ -65,28 +60,17 @@ private struct ServerReplacement {
       }
     } catch {
       guard error.kind == .outcomeUnknown, rows.hasLostCommit else { throw error }
-      try settle(before, after, error)
+      try LostAnswer(error, of: "the backup", at: rows.place.description).settle { () throws(StoreError) in
+        try isMade(before, after)
+      }
     }
     guard let kept else { throw StoreError(.closed, "the restore did not end", place: rows.place.description, cure: "try again") }
     return kept
   }
 
-  /// Returns when the rows are the new ones. The lock of all writers is held for the look: a commit that is still on its way holds it.
-  private func settle(_ before: [UInt8]?, _ after: [UInt8]?, _ unknown: StoreError) throws(StoreError) {
-    let end = ContinuousClock.now + Self.patience
-    while true {
-      do throws(StoreError) {
-        let found = try rows.write { () throws(StoreError) in try rows.stateBytes() }
-        if found == after { return }
-        guard found == before else { throw unknown }
-      } catch {
-        guard [.busy, .unreachable, .outcomeUnknown].contains(error.kind), ContinuousClock.now < end else { throw unknown }
-        usleep(Self.pause)
-        continue
-      }
-      throw StoreError(
-        .unreachable, "the server went away before the backup was committed, and nothing of it was made",
-        place: rows.place.description, cure: "try again", underlying: unknown.underlying)
-    }
+  /// Whether the rows are the new ones; nil where they are others still. The lock of all writers is held for the look.
+  private func isMade(_ before: [UInt8]?, _ after: [UInt8]?) throws(StoreError) -> Bool? {
+    let found = try rows.write { () throws(StoreError) in try rows.stateBytes() }
+    return found == after ? true : found == before ? false : nil
   }
 }
