@@ -159,8 +159,8 @@ let package = Package(
     .executableTarget(
       name: "CofferBenchmarks",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues", "CofferVault", "CCofferSodium",
-        "CCofferSQLite", "CCofferAllocations",
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferPostgres", "CofferStorage", "CofferValues", "CofferVault",
+        "CCofferLibraries", "CCofferSodium", "CCofferSQLite", "CCofferAllocations",
         systemPackage, .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),

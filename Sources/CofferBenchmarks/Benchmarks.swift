@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// `CofferBenchmarks [vault|defaults|values|cli|secret-service]…`: every table prints medians and ratios to a peer measured in the same run.
+/// `CofferBenchmarks [vault|defaults|values|cli|secret-service|shared]…`: every table prints medians and ratios to a peer measured in the same run.
 @main
 enum Benchmarks {
   static func main() throws {
@@ -9,6 +9,7 @@ enum Benchmarks {
     LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
     let wanted = CommandLine.arguments.dropFirst()
     if let domains = wanted.first, wanted.count == 2, domains == "memory" { return try DefaultsMemory.report(wanted[2]) }
+    if wanted.first == "shared-writer" { return try SharedVaultBenchmark.write(Array(wanted.dropFirst())) }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-bench-\(UUID().uuidString)")
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -21,6 +22,7 @@ enum Benchmarks {
     if wanted.isEmpty || wanted.contains("defaults") { try DefaultsBenchmark.run(in: path) }
     if wanted.isEmpty || wanted.contains("values") { try ValuesBenchmark.run(in: path) }
     if wanted.contains("cli") { try CommandLineBenchmark.run(in: path) }
+    if wanted.contains("shared") { try SharedVaultBenchmark.run(in: path) }
     if wanted.contains("secret-service") { try SecretServiceBenchmark.run(in: path) }
   }
 }

@@ -9,6 +9,9 @@ final class VaultObservation: Sendable {
   /// The items as observers know them.
   struct Known {
     var generation: UInt64
+    /// The last row of the log, and the header, which a new key makes another one.
+    var logged: UInt64
+    var header: Digest32
     var versions: [String: RecordVersion]
   }
 
@@ -57,12 +60,14 @@ extension VaultStore {
   private func follow(_ names: some Sequence<String>, _ known: inout VaultObservation.Known?) throws(StoreError) {
     guard known != nil else { return }
     let names = Array(names)
-    let (generation, versions) = try read { (vault) throws(StoreError) in
-      (vault.view.state.generation, try vault.items.versions(names, service: service))
+    let (now, logged, versions) = try read { (vault) throws(StoreError) in
+      (vault.view.state.generation, vault.view.state.logSequence, try vault.items.versions(names, service: service))
     }
     for name in names { known?.versions[name] = versions[name] }
     // Where somebody else committed in between, what he did is still to be found.
-    if known?.generation == generation - 1 { known?.generation = generation }
+    guard known?.generation == now - 1 else { return }
+    known?.generation = now
+    known?.logged = logged
   }
 
   /// Tells that reads may give something else, because the vault was locked or unlocked.
@@ -108,7 +113,7 @@ extension VaultStore {
   private func look(awaitingWriters: Bool) {
     observation.known.withLock { known in
       if observation.isStale.exchange(false, ordering: .relaxed) { known = nil }
-      let last = known?.generation
+      let last = known
       do throws(StoreError) {
         var found = try read { (vault) throws(StoreError) in
           try vault.items.survey(service, since: last)
@@ -127,7 +132,7 @@ extension VaultStore {
 
   /// The log's file is written before a commit can be seen, and nothing is heard of the latter. Whoever commits holds the lock of
   /// writers until then: once it is ours, what was written can be read.
-  private func surveyAfterWriters(since last: UInt64?) throws(StoreError) -> VaultObservation.Known? {
+  private func surveyAfterWriters(since last: VaultObservation.Known?) throws(StoreError) -> VaultObservation.Known? {
     do throws(StoreError) {
       return try write { (vault, _) throws(StoreError) in
         try vault.items.survey(service, since: last)
@@ -161,12 +166,57 @@ extension ItemTable {
     return versions
   }
 
-  /// The items of `service`, unless the vault is still at the commit `last`.
-  fileprivate func survey(_ service: String, since last: UInt64?) throws(StoreError) -> VaultObservation.Known? {
-    guard view.state.generation != last else { return nil }
-    let names = try list(service: service).map(\.name.account)
-    return .init(generation: view.state.generation, versions: try versions(names, service: service))
+  /// The items of `service`, unless the vault is still at the commit that `last` is of.
+  fileprivate func survey(
+    _ service: String, since last: VaultObservation.Known?
+  ) throws(StoreError) -> VaultObservation.Known? {
+    let state = view.state
+    guard state.generation != last?.generation else { return nil }
+    var versions: [String: RecordVersion]?
+    if let last { versions = try followed(service, since: last) }
+    if versions == nil { versions = try self.versions(list(service: service).map(\.name.account), service: service) }
+    return .init(
+      generation: state.generation, logged: state.logSequence, header: view.headerDigest, versions: versions ?? [:])
   }
+
+  /// What the log tells of since `last`, among what was known then; nil where it tells of something else than items, or of more than
+  /// ``mostFollowed``.
+  private func followed(
+    _ service: String, since last: VaultObservation.Known
+  ) throws(StoreError) -> [String: RecordVersion]? {
+    let first = last.logged
+    guard last.header == view.headerDigest, view.state.logSequence >= first else { return nil }
+    let count = view.state.logSequence - first
+    guard count <= Self.mostFollowed else { return nil }
+    var (indexes, rows, isOfItems) = (Set<RecordIndex>(), 0, true)
+    try VaultLog(view).forEach(last: Int(count)) { (_, entry) in
+      rows += 1
+      switch entry.event {
+      case .itemSet, .itemDeleted, .undeleted, .pruned: indexes.insert(entry.index)
+      case .unlocked, .trimmed: break
+      default: isOfItems = false
+      }
+    }
+    guard isOfItems, rows == count else { return nil }
+    var versions = last.versions
+    for index in indexes {
+      if let id = try view.list(of: bucket(of: index)).record(at: index) {
+        let meta = try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
+          try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
+        }
+        guard meta.isItem, meta.service.hasSameBytes(as: service) else { continue }
+        versions[meta.account] = RecordVersion(id.bytes)
+      } else if let gone = versions.keys.first(where: { account in
+        RecordAddress.index(.present, service, account, "", 0, view.keys) == index
+      }) {
+        versions[gone] = nil
+      }
+    }
+    return versions
+  }
+
+  /// Rows of the log that are followed: each is read by itself, which for more takes longer than a listing of few items.
+  private static var mostFollowed: UInt64 { 64 }
 
   /// What `batch` will do: a removal of what is not there does nothing.
   func effects(of batch: Batch<Vault>, service: String) throws(StoreError) -> [String: CofferStorage.Change.Cause] {

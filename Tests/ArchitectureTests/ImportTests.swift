@@ -46,8 +46,8 @@ import Testing
     // What a user writes: one import.
     "CofferExample": ["Coffer", "Foundation"],
     "CofferBenchmarks": [
-      "Coffer", "CofferDefaults", "CofferStorage", "CofferValues", "CofferVault", "CCofferSodium", "CCofferSQLite",
-      "CCofferAllocations", "SystemPackage", "Foundation", "Logging",
+      "Coffer", "CofferDefaults", "CofferPostgres", "CofferStorage", "CofferValues", "CofferVault", "CCofferLibraries", "CCofferSodium",
+      "CCofferSQLite", "CCofferAllocations", "SystemPackage", "Foundation", "Logging",
     ],
   ]
 
