@@ -80,9 +80,9 @@ extension VaultStore {
 
   fileprivate func startWatching() throws(StoreError) -> Subscription {
     let vault = held.vaultPlace
-    if let watch = try vault.watchServer({ [weak self] in self?.look(awaitingWriters: false) }) {
+    if let watch = try vault.watchServer({ [weak self] in self?.look() }) {
       observation.isStale.store(true, ordering: .relaxed)
-      look(awaitingWriters: false)
+      look()
       return watch
     }
     let file = try vault.file()
@@ -96,7 +96,7 @@ extension VaultStore {
     }
     observation.isStale.store(true, ordering: .relaxed)
     // At once: what is committed after the subscription is new, however soon that is.
-    look(awaitingWriters: false)
+    look()
     return watch
   }
 
@@ -105,21 +105,52 @@ extension VaultStore {
     observation.queue.async { [weak self] in
       guard let self else { return }
       observation.isScheduled.store(false, ordering: .sequentiallyConsistent)
-      look(awaitingWriters: true)
+      lookWithWriters(Self.pauses)
     }
   }
 
+  /// Finds what others committed, and what they are committing: the log's file is written before a commit can be seen, and nothing is heard
+  /// of the latter. Whoever commits holds the lock of writers until then: once it is ours, what was written can be read.
+  ///
+  /// - Parameter pauses: after which it looks again where there can be no such lock.
+  private func lookWithWriters(_ pauses: ArraySlice<DispatchTimeInterval>) {
+    // At once what can be seen already, which somebody else may have committed than who is heard of.
+    look()
+    var obstacle: StoreError.Kind?
+    look { (last) throws(StoreError) in
+      do throws(StoreError) {
+        return try write { (vault, _) throws(StoreError) in try vault.items.survey(service, since: last) }
+      } catch {
+        guard error.kind == .busy || error.kind == .readOnly else { throw error }
+        obstacle = error.kind
+        return nil
+      }
+    }
+    switch obstacle {
+    // Somebody who was stopped in the midst of a commit may go on at any time.
+    case .busy: lookAgain(after: Self.pause, pauses)
+    case .readOnly: if let pause = pauses.first { lookAgain(after: pause, pauses.dropFirst()) }
+    default: break
+    }
+  }
+
+  private func lookAgain(after pause: DispatchTimeInterval, _ pauses: ArraySlice<DispatchTimeInterval>) {
+    observation.queue.asyncAfter(deadline: .now() + pause) { [weak self] in self?.lookWithWriters(pauses) }
+  }
+
   /// Finds what others committed. A commit of this store is known already: looking costs two reads of the state then.
-  private func look(awaitingWriters: Bool) {
+  private func look() {
+    look { (last) throws(StoreError) in
+      try read { (vault) throws(StoreError) in try vault.items.survey(service, since: last) }
+    }
+  }
+
+  /// Tells what `survey` finds.
+  private func look(_ survey: (VaultObservation.Known?) throws(StoreError) -> VaultObservation.Known?) {
     observation.known.withLock { known in
       if observation.isStale.exchange(false, ordering: .relaxed) { known = nil }
-      let last = known
       do throws(StoreError) {
-        var found = try read { (vault) throws(StoreError) in
-          try vault.items.survey(service, since: last)
-        }
-        if found == nil, awaitingWriters { found = try surveyAfterWriters(since: last) }
-        guard let found else { return }
+        guard let found = try survey(known) else { return }
         if let before = known?.versions { tell(from: before, to: found.versions) }
         known = found
       } catch {
@@ -130,22 +161,11 @@ extension VaultStore {
     }
   }
 
-  /// The log's file is written before a commit can be seen, and nothing is heard of the latter. Whoever commits holds the lock of
-  /// writers until then: once it is ours, what was written can be read.
-  private func surveyAfterWriters(since last: VaultObservation.Known?) throws(StoreError) -> VaultObservation.Known? {
-    do throws(StoreError) {
-      return try write { (vault, _) throws(StoreError) in
-        try vault.items.survey(service, since: last)
-      }
-    } catch {
-      guard error.kind == .busy || error.kind == .readOnly else { throw error }
-      observation.queue.asyncAfter(deadline: .now() + Self.pause) { [weak self] in self?.look(awaitingWriters: false) }
-      return nil
-    }
-  }
-
-  /// Where the lock cannot be had: a commit takes some disk writes, each of some milliseconds.
   private static var pause: DispatchTimeInterval { .milliseconds(500) }
+  /// Who cannot write cannot have the lock: a commit takes some disk writes, each of some milliseconds, or of seconds on a busy disk.
+  private static var pauses: ArraySlice<DispatchTimeInterval> {
+    [.milliseconds(20), .milliseconds(500), .seconds(5), .seconds(30)]
+  }
 
   private func tell(from before: [String: RecordVersion], to now: [String: RecordVersion]) {
     let names = Set(before.keys).union(now.keys).filter { before[$0] != now[$0] }.sorted()

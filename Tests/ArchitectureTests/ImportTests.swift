@@ -46,7 +46,8 @@ import Testing
     // What a user writes: one import.
     "CofferExample": ["Coffer", "Foundation"],
     "CofferBenchmarks": [
-      "Coffer", "CofferDefaults", "CofferPostgres", "CofferStorage", "CofferValues", "CofferVault", "CCofferLibraries", "CCofferSodium",
+      "Coffer", "CofferDefaults", "CofferPostgres", "CofferStorage", "CofferValues", "CofferVault", "CCofferLibraries",
+      "CCofferSodium",
       "CCofferSQLite", "CCofferAllocations", "SystemPackage", "Foundation", "Logging",
     ],
   ]

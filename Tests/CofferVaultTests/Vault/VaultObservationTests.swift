@@ -76,6 +76,21 @@ import Testing
       ])
   }
 
+  @Test func `a commit is told that is made while another one is being found`() throws {
+    let place = try TemporaryVault()
+    let store = try VaultStore(service: "svc", vault: place.create())
+    let other = try VaultStore(service: "svc", vault: place.unlock())
+    let stranger = try VaultStore(service: "other", vault: place.unlock())
+    let heard = try Heard(store.changes)
+    for round in 1...150 {
+      try stranger.save(form("\(round)"), for: "x")
+      // Now before that one is looked at, now after, now in between.
+      if round.isMultiple(of: 2) { usleep(UInt32.random(in: 0...2000)) }
+      try other.save(form("\(round)"), for: "b")
+      try #require(heard.wait { $0.changes.count == round }, "round \(round)")
+    }
+  }
+
   struct Keys: KeySpace {
     let token = StorageKey("token", secret: String.self)
   }
