@@ -28,12 +28,17 @@ final class Context {
   /// Who asks for the vault and what for, in a sentence, where that is not the person at the terminal.
   var reason: String?
 
+  /// What is read of a mirror; nil where the vault itself is asked.
+  private(set) var mirror: MirrorReading?
+
   /// - Parameters:
   ///   - home: the folder of all places; nil leaves it to the environment.
   ///   - vault: the place of the vault, or its name; nil leaves it to the environment.
-  init(home: String?, vault: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil)
-    throws
-  {
+  ///   - offline: whether a mirror is read.
+  init(
+    home: String?, vault: String?, offline: MirrorReading.Choice, quiet: Bool, json: Bool = false, yes: Bool = false,
+    unlocking: UnlockingOptions? = nil
+  ) throws {
     isVaultNamed = vault != nil
     // Through the environment, so that the library and every child process agree on the place.
     if let home { try ProcessEnvironment.set("COFFER_HOME", home) }
@@ -48,7 +53,15 @@ final class Context {
     self.yes = yes
     self.unlocking = unlocking
     LibraryNotices.bootstrap(quiet: quiet)
-    guard let name = vault ?? ProcessEnvironment.value("COFFER_VAULT"), VaultNames.isName(name) else { return }
+    if let name = vault ?? ProcessEnvironment.value("COFFER_VAULT"), VaultNames.isName(name) { try resolve(name) }
+    guard let mirror = try MirrorReading(offline, of: places.vault) else { return }
+    try checkName()
+    self.mirror = mirror
+    places.vault = mirror.place
+  }
+
+  /// Takes `name` for the place that has it.
+  private func resolve(_ name: String) throws {
     guard let path = try VaultNames(context: self).path(of: name) else {
       unknownName = name
       return

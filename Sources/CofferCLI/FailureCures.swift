@@ -38,6 +38,12 @@ extension StoreError.Remedy {
       "a backup made after the key was changed, or what opens the vault that stands there as well; to go back to the older key on purpose, --older-key"
     case .rebuild: "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"
     case .askRecipient: "ask for it again; coffer vault identity show FILE prints it"
+    case .makeMirror: "coffer vault mirror FILE makes it anew, once the server can be reached"
+    case .remakeMirror:
+      "find out who put it there; to have the mirror anew, remove it, and make it with coffer vault mirror FILE"
+    case .leaveMirror: "the command without --offline and COFFER_OFFLINE, once the server can be reached"
+    case .readMirror:
+      "check that it is there and can be reached, then try again; --offline FILE reads without it what coffer vault mirror FILE kept before"
     case .startAgent: "coffer unlock starts one, or unlock the vault in this process"
     case .unlockAgent: "coffer unlock, then try again"
     case .relockAgent: "coffer lock, then unlock the vault that you expect"

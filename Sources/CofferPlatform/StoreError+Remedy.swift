@@ -37,6 +37,14 @@ extension StoreError {
     case rebuild
     /// Ask for a recipient's text again.
     case askRecipient
+    /// Make or refresh the mirror.
+    case makeMirror
+    /// Remove what stands in the mirror's place, and make the mirror.
+    case remakeMirror
+    /// Do it where the vault itself is.
+    case leaveMirror
+    /// Try again when the server can be reached, or read a mirror.
+    case readMirror
 
     // The agent.
     /// Start an agent.

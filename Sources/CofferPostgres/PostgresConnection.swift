@@ -60,8 +60,21 @@ final class PostgresConnection {
   init(
     _ connection: String, place: VaultPlace, options: [(String, String)], until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
+    handle = try Self.begin(connection, place, options)
+    self.place = place
+    try enter(until: deadline)
+    let library = handle.library
+    guard library.set_nonblocking(handle.pointer, 1) == 0, library.enter_pipeline(handle.pointer) == 1 else {
+      throw lost("begin to speak to it")
+    }
+  }
+
+  /// Has libpq begin to connect.
+  private static func begin(
+    _ connection: String, _ place: VaultPlace, _ options: [(String, String)], overriding: [(String, String)] = []
+  ) throws(StoreError) -> PostgresHandle {
     let library = try PostgresLibrary.load()
-    let all = options + [("dbname", connection)]
+    let all = options + [("dbname", connection)] + overriding
     let keywords = all.map { strdup($0.0) } + [nil]
     let values = all.map { strdup($0.1) } + [nil]
     defer { for text in keywords + values { free(text) } }
@@ -74,12 +87,14 @@ final class PostgresConnection {
     guard let pointer else {
       throw StoreError(.memory, "could not connect", place: place.description, cure: "free some memory and try again")
     }
-    handle = PostgresHandle(library, pointer)
-    self.place = place
-    try enter(until: deadline)
-    guard library.set_nonblocking(pointer, 1) == 0, library.enter_pipeline(pointer) == 1 else {
-      throw lost("begin to speak to it")
-    }
+    return PostgresHandle(library, pointer)
+  }
+
+  /// What `place` is known by, without a server. libpq puts the parameters of a place together before it looks at them, and one that it does
+  /// not know keeps it from going on.
+  static func names(_ place: PostgresPlace) throws(StoreError) -> PlaceNames {
+    let handle = try begin(place.connection, VaultPlace(place.url), [], overriding: [("target_session_attrs", "none")])
+    return PlaceNames(parameters(of: handle), host: host(of: handle), name: place.name)
   }
 
   private func enter(until deadline: ContinuousClock.Instant) throws(StoreError) {
@@ -91,7 +106,7 @@ final class PostgresConnection {
       guard try wait(for: Int16(truncatingIfNeeded: events), until: deadline) else {
         throw StoreError(
           .unreachable, "the server did not let this program in in time", place: place.description,
-          cure: "check that it is there and can be reached, then try again")
+          cure: "check that it is there and can be reached, then try again", remedy: .readMirror)
       }
       next = library.connect_poll(handle.pointer)
       guard next != COFFER_LIBPQ_POLLING_FAILED else { throw unreachable() }
@@ -99,7 +114,9 @@ final class PostgresConnection {
   }
 
   /// The parameters that the connection has, after service files, the environment and libpq's own defaults.
-  func parameters() -> [String: String] {
+  func parameters() -> [String: String] { Self.parameters(of: handle) }
+
+  private static func parameters(of handle: borrowing PostgresHandle) -> [String: String] {
     let options = handle.library.options(handle.pointer)
     defer { handle.library.free_options(options) }
     var found: [String: String] = [:]
@@ -114,7 +131,11 @@ final class PostgresConnection {
   }
 
   /// The host that was reached, or the folder of its socket.
-  var host: String { handle.library.host(handle.pointer).map { String(cString: $0) } ?? "" }
+  var host: String { Self.host(of: handle) }
+
+  private static func host(of handle: borrowing PostgresHandle) -> String {
+    handle.library.host(handle.pointer).map { String(cString: $0) } ?? ""
+  }
 
   /// The number of the server's version, such as 150004.
   var serverVersion: Int { Int(handle.library.server_version(handle.pointer)) }
@@ -372,6 +393,6 @@ final class PostgresConnection {
     return StoreError(
       decision.kind,
       "\(decision.what): \(String(line.prefix(300)).split(separator: " ").joined(separator: " "))",
-      place: place.description, cure: decision.cure)
+      place: place.description, cure: decision.cure, remedy: decision.kind == .unreachable ? .readMirror : nil)
   }
 }

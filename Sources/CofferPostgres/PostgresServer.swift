@@ -62,6 +62,12 @@ struct PostgresServer: VaultServer {
     return session.shown
   }
 
+  func named(_ url: String) throws(StoreError) -> VaultPlace {
+    let place = try PostgresPlace(url)
+    let named = try PostgresConnection.names(place)
+    return VaultPlace(found: url, scheme: "postgresql", names: named.all)
+  }
+
   func create(_ url: String, fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
     let session = PostgresSession(try PostgresPlace(url), patience: nil)
     _ = try session.open()

@@ -1,5 +1,6 @@
 public import CofferPlatform
 internal import CofferStorage
+public import FoundationEssentials
 public import SystemPackage
 
 /// A backup just made.
@@ -64,6 +65,8 @@ public struct PinMemory: Sendable, Equatable {
   public let own: UInt64?
   /// The newest key that was seen of it, as an invitation for others; nil when it was never seen.
   public let invitation: Invitation?
+  /// Of a mirror, when it was last known to be of the vault's newest commit; else nil.
+  public let refreshed: Date?
 }
 
 extension LockedVault {
@@ -76,13 +79,17 @@ extension LockedVault {
       throw StoreError(.incomplete, "there is no folder of pins", place: place.description, cure: "name one in the options")
     }
     let folder = try PinFolder(pins, calls: SystemCalls())
-    let expected = try folder.expected(at: place).lazy.compactMap(\.self).first
-    guard let vault = VaultSalt(id.bytes), let record = try folder.pin(of: vault)?.read(of: vault) else {
-      return PinMemory(expected: expected.map { VaultID(bytes: $0.bytes) }, seen: nil, own: nil, invitation: nil)
+    let mirror = try place.isMirror ? folder.pin(ofMirrorAt: place)?.readAny() : nil
+    let expected = try folder.expected(at: place).lazy.compactMap(\.self).first ?? mirror?.vault
+    guard let vault = VaultSalt(id.bytes),
+      let record = place.isMirror ? mirror : try folder.pin(of: vault)?.read(of: vault), record.vault == vault
+    else {
+      return PinMemory(expected: expected.map { VaultID(bytes: $0.bytes) }, seen: nil, own: nil, invitation: nil, refreshed: nil)
     }
     return PinMemory(
       expected: expected.map { VaultID(bytes: $0.bytes) }, seen: record.seen.generation,
-      own: record.own == .never ? nil : record.own.generation, invitation: Invitation(vault: id, key: record.key))
+      own: record.own == .never ? nil : record.own.generation, invitation: Invitation(vault: id, key: record.key),
+      refreshed: place.isMirror ? Milliseconds.date(record.refreshed) : nil)
   }
 
   /// Compares the vault with what this machine remembers of it, as far as that can be done without a key: an older copy of the file that

@@ -127,6 +127,7 @@ public struct LockedVault: Sendable {
   /// - Throws: what ``unlock(with:)`` throws, but never `.rolledBack`, `.forked`, `.replaced` or `.damaged` because of the pin; the errors
   ///   of writing the pin, which here are the point; `.incomplete` when the options name no folder of pins.
   public func unlockAcceptingPin(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
+    try place.checkIsNoMirror()
     guard options.pins != nil else {
       throw StoreError(.incomplete, "there is no folder of pins", place: place.description, cure: "name one in the options")
     }
@@ -147,6 +148,7 @@ public struct LockedVault: Sendable {
   public func join(
     with credentials: consuming Credentials, confirm: (Invitation) -> Bool = { _ in false }
   ) throws(StoreError) -> UnlockedVault {
+    try place.checkIsNoMirror()
     guard options.pins != nil else {
       throw StoreError(.incomplete, "there is no folder of pins", place: place.description, cure: "name one in the options")
     }

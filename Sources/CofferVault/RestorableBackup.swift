@@ -144,7 +144,7 @@ extension RestorableBackup {
 
 extension StoreError {
   /// The same error of a file whose private copy was worked on: the copy is gone when the error is read.
-  fileprivate func naming(_ file: FilePath, insteadOf copy: FilePath) -> StoreError {
+  func naming(_ file: FilePath, insteadOf copy: FilePath) -> StoreError {
     guard let place, place.hasPrefix(copy.string) else { return self }
     return StoreError(
       kind, what, key: key, place: file.string + place.dropFirst(copy.string.count), cure: cure, underlying: underlying,

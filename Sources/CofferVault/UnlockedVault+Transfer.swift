@@ -1,7 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
 public import FoundationEssentials
-internal import SystemPackage
+public import SystemPackage
 
 extension UnlockedVault {
   /// Adds all of `items` in one transaction, or none.
@@ -111,6 +111,45 @@ extension UnlockedVault {
     try ExportedVault.make(at: target, of: place, with: credentials, cost: cost, label: label) { (made) throws(StoreError) in
       try core.read { (vault) throws(StoreError) in try vault.items.transfer.copyItems(of: services, to: made) }
     }
+  }
+
+  /// Brings `file`, the mirror of this vault on this machine, up to the vault's newest commit, or makes it: an ordinary vault file with the
+  /// same sealed rows, of one commit, which the same slots open. ``VaultPlace/mirror(_:)`` reads it while the server cannot be reached.
+  ///
+  /// The copy is verified throughout before it takes the mirror's place, all at once; until then, and after an error, the mirror is as it
+  /// was. This machine remembers of which commit it is. A mirror that is whole and of the newest commit is not written again.
+  ///
+  /// ```swift
+  /// let vault = try LockedVault.open("postgresql://db.example.com/team#main", options: options).unlock(with: credentials)
+  /// try vault.mirror(to: "/home/ada/team.mirror")
+  /// let offline = try LockedVault.open(.mirror("/home/ada/team.mirror"), options: options)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - file: the mirror, in a folder that is this user's alone. Nothing is replaced there but a mirror of this vault that this machine made.
+  ///   - progress: called with how many records are copied.
+  /// - Throws: `StoreError` `.rolledBack` and `.forked` for a vault that is older than the mirror, or another history; `.replaced` for the
+  ///   mirror of another vault; `.alreadyExists` for what is no mirror of this machine's; `.unsupported` for a vault in a file; `.incomplete`
+  ///   when the options name no folder of pins; `.inUse` where a program has the mirror open as a vault; `.busy`, `.noSpace`, `.denied`, and
+  ///   what reading the vault throws.
+  @discardableResult
+  public borrowing func mirror(
+    to file: FilePath, progress: (Int, Int) -> Void = { _, _ in }
+  ) throws(StoreError) -> MirrorReport {
+    try core.run { (vault) throws(StoreError) in try Mirroring(of: vault, to: file).run(progress) }
+  }
+
+  /// Does what ``mirror(to:progress:)`` does at once, whenever another machine has committed, and each minute, until the subscription ends or the
+  /// vault is locked. A server that goes away is waited for. A tenth of the time is spent on it at most.
+  ///
+  /// - Parameters:
+  ///   - file: the mirror.
+  ///   - told: is called after each refresh, with its error where it failed; on another thread.
+  /// - Throws: `StoreError` `.unsupported` for a vault in a file; `.unreachable`, and what connecting to the server throws.
+  public borrowing func keepMirror(
+    at file: FilePath, _ told: @escaping @Sendable (Result<MirrorReport, StoreError>) -> Void
+  ) throws(StoreError) -> Subscription {
+    try MirrorKeeper(core, file: file, told).start()
   }
 
   /// Takes over what is newer in `other`: another vault, a copy of this one that went its own way, or a backup. It is not changed.

@@ -16,6 +16,7 @@ public struct VaultPlace: Sendable {
   private enum Kind: Sendable {
     case file(FilePath)
     case server(ServerPlace)
+    case mirror(FilePath)
   }
   private let kind: Kind
 
@@ -37,19 +38,47 @@ public struct VaultPlace: Sendable {
   /// The vault in the file at `path`, whatever the path looks like.
   public static func file(_ path: FilePath) -> VaultPlace { VaultPlace(.file(path)) }
 
-  /// The vault's file; nil for a place that is none.
+  /// The mirror at `path` of a vault on a server, which ``UnlockedVault/mirror(to:progress:)`` of this machine made. It is read and never
+  /// written: a call that would write throws ``/CofferPlatform/StoreError/Kind/readOnly``. What is open stays as it was when it was opened,
+  /// whatever a refresh does meanwhile. It is compared with what this machine remembers of the mirror, and not with what it knows of the vault:
+  /// a mirror older than its last refresh is ``/CofferPlatform/StoreError/Kind/rolledBack``, and one that this machine has not made
+  /// ``/CofferPlatform/StoreError/Kind/unproven``.
+  public static func mirror(_ path: FilePath) -> VaultPlace { VaultPlace(.mirror(path)) }
+
+  /// The vault's file; nil for a place that is none, as a mirror is.
   public var path: FilePath? {
     switch kind {
     case .file(let path): path
-    case .server: nil
+    case .server, .mirror: nil
     }
+  }
+
+  /// Whether it is a mirror.
+  package var isMirror: Bool { mirrored != nil }
+
+  private var mirrored: FilePath? {
+    switch kind {
+    case .mirror(let path): path
+    case .file, .server: nil
+    }
+  }
+
+  /// Checks that the vault itself is here, and may be written.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly`` for a mirror.
+  package func checkIsNoMirror() throws(StoreError) {
+    guard isMirror else { return }
+    throw StoreError(
+      .readOnly, "a mirror is read, and nothing else", place: description,
+      cure: "open the vault itself, once its server can be reached", remedy: .leaveMirror)
   }
 
   /// The vault's file.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a place on a server.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a place on a server, `.readOnly` for a mirror.
   package func file() throws(StoreError) -> FilePath {
     if let path { return path }
+    try checkIsNoMirror()
     _ = try server?.server()
     throw StoreError(
       .unsupported, "this needs a vault in a file, and this place is on a server", place: description,
@@ -59,7 +88,7 @@ public struct VaultPlace: Sendable {
   /// What has the server's URL; nil for a file.
   var server: ServerPlace? {
     switch kind {
-    case .file: nil
+    case .file, .mirror: nil
     case .server(let server): server
     }
   }
@@ -69,7 +98,14 @@ public struct VaultPlace: Sendable {
     switch kind {
     case .file(let path): [[UInt8](path.string.utf8)]
     case .server(let server): server.names
+    case .mirror: []
     }
+  }
+
+  /// The vaults that a folder of pins expects here, as far as that shows without asking a server.
+  package func expected(by pins: FilePath) throws(StoreError) -> [VaultID] {
+    let found = try server.map { (place) throws(StoreError) in try place.server().named(place.url) } ?? self
+    return try PinFolder(pins, calls: SystemCalls()).expected(at: found).compactMap { $0.map { VaultID(bytes: $0.bytes) } }
   }
 
   /// Checks that a place on a server is one that this program knows how to open, without asking the server.
@@ -96,6 +132,7 @@ public struct VaultPlace: Sendable {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a file, which is locked itself.
   package func serverTurn() throws(StoreError) -> (any ServerTurn)? {
+    try checkIsNoMirror()
     guard let server else {
       throw StoreError(.unsupported, "a file has no turns", place: description, cure: "lock a file beside it")
     }
@@ -104,6 +141,7 @@ public struct VaultPlace: Sendable {
 
   /// The same place, whichever folder is current when it is opened.
   package func absolute() throws(StoreError) -> VaultPlace {
+    if let mirrored { return .mirror(try TrustedPath.absolute(mirrored)) }
     guard let path else { return self }
     return .file(try TrustedPath.absolute(path))
   }
@@ -134,6 +172,7 @@ extension VaultPlace: Hashable {
     switch (left.kind, right.kind) {
     case (.file(let left), .file(let right)): left == right
     case (.server(let left), .server(let right)): left.url == right.url
+    case (.mirror(let left), .mirror(let right)): left == right
     default: false
     }
   }
@@ -141,7 +180,7 @@ extension VaultPlace: Hashable {
   /// Hashes the path or the URL.
   public func hash(into hasher: inout Hasher) {
     switch kind {
-    case .file(let path): hasher.combine(path)
+    case .file(let path), .mirror(let path): hasher.combine(path)
     case .server(let server): hasher.combine(server.url)
     }
   }
@@ -151,7 +190,7 @@ extension VaultPlace: CustomStringConvertible {
   /// The path, or the URL; of one that may hold a password, and of one of a server that this program knows nothing of, the scheme alone.
   public var description: String {
     switch kind {
-    case .file(let path): path.string
+    case .file(let path), .mirror(let path): path.string
     case .server(let server): server.shown
     }
   }
@@ -195,8 +234,9 @@ extension VaultPlace {
   ///
   /// - Parameter patience: how long another writer is waited for, in milliseconds; nil for as long as is usual there.
   func rows(patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
+    try checkIsNoMirror()
     switch kind {
-    case .file(let path):
+    case .file(let path), .mirror(let path):
       var options = Connection.Options()
       if let patience { options.busyMilliseconds = patience }
       return try VaultDatabase.open(path, options)
@@ -209,6 +249,7 @@ extension VaultPlace {
   /// - Parameter patience: how long a server is waited for, in milliseconds; nil for as long as the place says.
   func rowsToRead(isBrief: Bool = true, patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
     switch kind {
+    case .mirror(let path): return try VaultDatabase.openMirror(path)
     case .file(let path): return try VaultDatabase.openToRead(path, isBrief: isBrief)
     case .server(let place): return try place.server().open(place.url, patience: patience)
     }
@@ -216,8 +257,9 @@ extension VaultPlace {
 
   /// Makes the place.
   func makeRows(_ fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
+    try checkIsNoMirror()
     switch kind {
-    case .file(let path): return try VaultDatabase.create(at: path) { (rows) throws(StoreError) in try fill(rows) }
+    case .file(let path), .mirror(let path): return try VaultDatabase.create(at: path) { (rows) throws(StoreError) in try fill(rows) }
     case .server(let place): return try place.server().create(place.url, fill: fill)
     }
   }

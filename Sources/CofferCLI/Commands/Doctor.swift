@@ -13,7 +13,7 @@ struct DoctorCommand: Command {
       rewritten only when the vault has given each value back, and its old bytes are overwritten.
       """)
 
-  static var idleOptions: Set<String> { [] }
+  static var idleOptions: Set<String> { ["offline"] }
 
   @Flag(help: "Move what lies in the clear into the vault, after a question for each; --yes moves all.") var fix = false
   @OptionGroup(title: "Unlocking, with --fix") var unlocking: UnlockingOptions

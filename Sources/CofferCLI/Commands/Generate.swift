@@ -9,7 +9,7 @@ struct GenerateCommand: Command {
       standard error. 'coffer vault set … --generate' stores one without showing it.
       """)
 
-  static var idleOptions: Set<String> { ["yes", "home", "vault"] }
+  static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
 
   @OptionGroup var recipe: RecipeOptions
   @OptionGroup var options: AnswerOptions

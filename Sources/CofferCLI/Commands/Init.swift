@@ -29,7 +29,10 @@ struct InitCommandAt<Place>: Command {
 
   var opening: UnlockingOptions? { existing }
 
+  static var idleOptions: Set<String> { ["yes"] }
+
   func claimInput(_ context: Context) throws {
+    try context.places.vault.checkIsNoMirror()
     try context.places.vault.checkIsFree()
     try ExpectedVault.checkNewVault()
     try NewSecrets(new: new, context: context).claimInput()

@@ -19,7 +19,12 @@ struct RecoverCommand: Command {
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup var options: AnswerOptions
 
-  func claimInput(_ context: Context) throws { try NewSecrets(new: new, context: context).claimInput() }
+  static var idleOptions: Set<String> { ["yes"] }
+
+  func claimInput(_ context: Context) throws {
+    try context.places.vault.checkIsNoMirror()
+    try NewSecrets(new: new, context: context).claimInput()
+  }
 
   func perform(_ context: Context) throws {
     let locked = try context.lockedVault()

@@ -8,6 +8,8 @@ struct StatusCommand: Command {
     commandName: "status", abstract: "One screen: the vault, what opens it, the agent, logins, and the domains of preferences.",
     discussion: "Unlocks nothing and asks for nothing; logins are told where the agent holds the vault unlocked.")
 
+  static var idleOptions: Set<String> { ["yes"] }
+
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {

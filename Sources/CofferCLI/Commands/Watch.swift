@@ -48,6 +48,33 @@ struct DefaultsWatchCommand: Command {
   }
 }
 
+/// What ends a command that watches: a signal, or a failure of the thread that does the watching.
+final class WatchEnd: Sendable {
+  private let failure = Mutex<(any Error)?>(nil)
+
+  var hasFailed: Bool { failure.withLock { $0 != nil } }
+
+  /// Ends the command with `error`, the first one of several.
+  func fail(_ error: any Error) {
+    failure.withLock { $0 = $0 ?? error }
+    kill(getpid(), SIGTERM)
+  }
+
+  /// Waits for the end, and does not return.
+  ///
+  /// - Parameter held: SIGINT and SIGTERM, held since before there were other threads.
+  /// - Throws: the failure; the signal that came, where it does not end the process by itself.
+  func wait(_ held: borrowing HeldSignals) throws {
+    while true {
+      let signal = held.wait()
+      if let failure = failure.withLock({ $0 }) { throw failure }
+      held.deliver(signal)
+      // Still here: the first process of a container is not ended by a signal that it does not handle.
+      guard getpid() != 1 else { throw signal == SIGINT ? Failure.interrupted : .terminated }
+    }
+  }
+}
+
 /// Prints one line for each change, at once, until a signal ends the program. No value is printed.
 final class ChangeLines: Sendable {
   private let domain: String
@@ -56,8 +83,7 @@ final class ChangeLines: Sendable {
   private let note: @Sendable (String) -> Void
   /// Held until every store is watched, so that whoever has seen a line knows that the next change of any store is told.
   private let printing = Mutex(())
-  /// Why no more can be printed.
-  private let failure = Mutex<Failure?>(nil)
+  private let end = WatchEnd()
 
   /// Lines about `keys`, or about every key where there are none.
   init(domain: String, keys: [String], _ context: Context) {
@@ -80,13 +106,7 @@ final class ChangeLines: Sendable {
       }
     }
     defer { for subscription in subscriptions { subscription.cancel() } }
-    while true {
-      let signal = held.wait()
-      if let failure = failure.withLock({ $0 }) { throw failure }
-      held.deliver(signal)
-      // Still here: the first process of a container is not ended by a signal that it does not handle.
-      guard getpid() != 1 else { throw signal == SIGINT ? Failure.interrupted : .terminated }
-    }
+    try end.wait(held)
   }
 
   private func print(_ event: ChangeFeed.Event, _ store: String) {
@@ -99,10 +119,9 @@ final class ChangeLines: Sendable {
   }
 
   private func print(_ change: Change, _ store: String) {
-    guard failure.withLock({ $0 == nil }) else { return }
+    guard !end.hasFailed else { return }
     do throws(Failure) { try Output.line(json ? JSONText.encode(Line(change, domain, store)) : text(change, store)) } catch {
-      failure.withLock { $0 = error }
-      kill(getpid(), SIGTERM)
+      end.fail(error)
     }
   }
 

@@ -108,7 +108,7 @@ final class ShellRouter {
     // The error that is about to be told is another one.
     do {
       guard try isatty(STDERR_FILENO) == 1 || context.agent() != nil else { return false }
-      return try !context.items().list(service: name).isEmpty
+      return try !context.itemsToRead().list(service: name).isEmpty
     } catch { return false }
   }
 

@@ -268,9 +268,12 @@ final class VaultItems {
 }
 
 extension Context {
-  /// The items of the vault, unlocked in the order of the sources.
+  /// The items of the vault to be changed, unlocked in the order of the sources.
+  ///
+  /// - Throws: `.readOnly` where a mirror is read.
   func items() throws -> VaultItems {
-    VaultItems(self, try openedVault())
+    try places.vault.checkIsNoMirror()
+    return VaultItems(self, try openedVault())
   }
 
   /// The items of the vault where the agent has it open; nil where it has not.
@@ -281,7 +284,7 @@ extension Context {
     VaultItems(self, .here(try lockedVault().unlock(with: credentials)))
   }
 
-  /// The same for a command that asks for an item next: whether the agent holds the vault shows then, one question earlier.
+  /// The same to be read, for a command that asks for an item next: whether the agent holds the vault shows then, one question earlier.
   func itemsToRead() throws -> VaultItems {
     guard let agent = try possibleAgent() else { return VaultItems(self, try OpenedVault(self)) }
     return VaultItems(self, agent: agent, hasAnswered: false)

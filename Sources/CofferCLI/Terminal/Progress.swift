@@ -19,6 +19,7 @@ final class Progress {
     static let auditing = Work(verb: "Auditing", onlyReads: true)
     static let reading = Work(verb: "Reading", noun: "entry", onlyReads: true)
     static let restoring = Work(verb: "Restoring")
+    static let mirroring = Work(verb: "Mirroring", noun: "record", onlyReads: true)
     static let backingUp = Work(verb: "Backing up", noun: "page", least: 16)
   }
 

@@ -61,7 +61,9 @@ extension Context {
   /// Opens the vault and checks that it is the expected one. Needs no secret.
   func lockedVault() throws -> LockedVault {
     try checkName()
-    return try LockedVault.open(places.vault, options: vaultOptions())
+    let vault = try LockedVault.open(places.vault, options: vaultOptions())
+    try mirror?.check(vault, self)
+    return vault
   }
 
   /// - Throws: a failure of status 78 where the vault is named by what is neither a name nor a file: it may be mistyped, and what is wrong
@@ -90,7 +92,9 @@ extension Context {
   /// Opens and unlocks the vault.
   ///
   /// - Parameter keep: is lent what opened it.
+  /// - Throws: `.readOnly` where a mirror is read: whoever needs the key itself is going to write.
   func unlockedVault(_ keep: (borrowing Credentials) throws -> Void = { _ in }) throws -> UnlockedVault {
+    try places.vault.checkIsNoMirror()
     let locked = try lockedVault()
     let vault = try opening(locked) { credentials in
       try keep(credentials)
@@ -133,7 +137,7 @@ extension Context {
 
   /// A client for an agent that may run and may hold the vault.
   func possibleAgent() throws -> AgentClient? {
-    guard unlocking?.leavesAgent ?? true else { return nil }
+    guard unlocking?.leavesAgent ?? true, mirror == nil else { return nil }
     return AgentClient(
       folder: places.run, vault: places.vault, options: try vaultOptions(), known: try identityInvitations(places.run))
   }

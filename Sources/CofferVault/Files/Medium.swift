@@ -28,6 +28,11 @@ enum ReadOnlyMedium {
         .readOnly, "the vault's last writes are in its write-ahead log, which a read-only medium keeps from being read",
         place: path.string, cure: "copy the vault and its -wal to a folder that can be written and open it there")
     }
+    return immutable(path)
+  }
+
+  /// What SQLite is given to read the file at `path` alone, and nothing beside it.
+  static func immutable(_ path: FilePath) -> String {
     var address = "file:"
     for byte in path.string.utf8 {
       if isPlain(byte) {

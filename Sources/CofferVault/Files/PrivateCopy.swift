@@ -26,11 +26,26 @@ enum PrivateCopy {
   /// - Throws: what ``publish(_:as:)`` throws.
   static func name(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let folder = try OpenFolder(of: target, SystemCalls())
+    try makeDurable(source, for: target)
+    try give(source, target, folder)
+  }
+
+  /// Makes `source`, a file of ours on the same file system, durable, and puts it in the place of the file `target`.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError``; `target` is as it was then, but for what ``OpenFolder/synchronize()`` throws.
+  static func exchange(_ target: FilePath, for source: FilePath) throws(StoreError) {
+    let folder = try OpenFolder(of: target, SystemCalls())
+    try makeDurable(source, for: target)
+    let code = SystemCalls().rename(source.string, target.string)
+    guard code == 0 else { throw StoreError(errno: -code, "replace the file", place: target) }
+    try folder.synchronize()
+  }
+
+  private static func makeDurable(_ source: FilePath, for target: FilePath) throws(StoreError) {
     let file = source.withPlatformString { coffer_open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0) }
     guard file >= 0 else { throw StoreError(errno: errno, "open the copy", place: target) }
     defer { close(file) }
     guard fsync(file) == 0 else { throw StoreError(errno: errno, "make the copy durable", place: target) }
-    try give(source, target, folder)
   }
 
   private static func give(_ draft: FilePath, _ target: FilePath, _ folder: borrowing OpenFolder) throws(StoreError) {

@@ -38,6 +38,17 @@ enum SideFiles {
     }
   }
 
+  /// Makes sure that no other vault has a file beside `mirror`, which is about to be exchanged: SQLite would take it for a part of the new one.
+  static func checkAbsent(besideMirror mirror: FilePath) throws(StoreError) {
+    for suffix in suffixes {
+      let side = mirror.appending(suffix: suffix)
+      guard try Stat.ofLink(side) != nil else { continue }
+      throw StoreError(
+        .inUse, "a mirror has no such file beside it: a program has it open as a vault, or had", place: side.string,
+        cure: "end that program; if the file stays, move it away, and read the mirror as a mirror from then on")
+    }
+  }
+
   /// The size in bytes of the write-ahead log beside `file`, 0 when there is none.
   static func logBytes(beside file: FilePath) throws(StoreError) -> Int64 {
     try Stat.ofLink(file.appending(suffix: "-wal"))?.size ?? 0

@@ -7,7 +7,7 @@ struct PinRecord: Hashable, Sendable {
   static let offsets = [0, 4096]
   private static let magic: StaticString = "PVPIN1\0\0"
   private static let part = "pin"
-  private static let zeroBytes = 16
+  private static let zeroBytes = 8
   private static let checkedBytes = 144
 
   /// A commit as a pin remembers it.
@@ -24,6 +24,8 @@ struct PinRecord: Hashable, Sendable {
   var seen: Mark
   /// The newest commit made here.
   var own: Mark
+  /// Of a mirror's pin: when the mirror was last known to be of the vault's newest commit, in milliseconds since 1970. Else 0.
+  var refreshed: UInt64
 
   func encoded() -> [UInt8] {
     let content = ByteWriter.bytes(Self.checkedBytes) { out in
@@ -36,20 +38,23 @@ struct PinRecord: Hashable, Sendable {
         out.write(mark.generation)
         out.write(mark.commit)
       }
+      out.write(refreshed)
       out.write([UInt8](repeating: 0, count: Self.zeroBytes))
     }
     return content + PlainHash.digest(content).bytes.prefix(16)
   }
 
-  init(vault: VaultSalt, replica: ReplicaID, key: EpochMark, seen: Mark, own: Mark) {
+  init(vault: VaultSalt, replica: ReplicaID, key: EpochMark, seen: Mark, own: Mark, refreshed: UInt64 = 0) {
     self.vault = vault
     self.replica = replica
     self.key = key
     self.seen = seen
     self.own = own
+    self.refreshed = refreshed
   }
 
-  init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
+  /// - Parameter isOfMirror: whether it is of a mirror's pin, which alone has a time.
+  init(decoding bytes: UnsafeRawBufferPointer, isOfMirror: Bool = false) throws(FormatError) {
     guard bytes.count == Self.count else { throw .damaged(Self.part, "a record has \(bytes.count) bytes") }
     let content = bytes.part(0..<Self.checkedBytes)
     let checksum = PlainHash.digest(content).withBytes { FreshSalt($0.part(0..<16)) }
@@ -57,6 +62,9 @@ struct PinRecord: Hashable, Sendable {
       throw .damaged(Self.part, "a record's checksum does not fit")
     }
     self = try FormatError.reading(content, of: Self.part) { (reader) throws(FormatError) in try PinRecord(from: &reader) }
+    guard (refreshed > 0) == isOfMirror else {
+      throw .damaged(Self.part, isOfMirror ? "it is not a mirror's" : "its spare bytes are not zeros")
+    }
   }
 
   private init(from reader: inout ByteReader) throws(FormatError) {
@@ -70,6 +78,7 @@ struct PinRecord: Hashable, Sendable {
     seen = Mark(generation: try reader.counter("generation", atLeast: 1), commit: try reader.block16())
     own = Mark(generation: try reader.counter("generation"), commit: try reader.block16())
     guard own.generation > 0 || own == .never else { throw reader.damaged("it names a commit before the first") }
+    refreshed = try reader.counter("time of a refresh")
     guard try reader.take(Self.zeroBytes).allSatisfy({ $0 == 0 }) else { throw reader.damaged("its spare bytes are not zeros") }
   }
 }

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// An open `id-` file: two records, of which the valid one with the higher generation counts, and the other is written next.
+/// An open `id-` or `mi-` file: two records, of which the valid one with the higher generation counts, and the other is written next.
 ///
 /// The descriptor stays open, so that a commit costs a lock, two reads and one write. Its lock belongs to this descriptor, and
 /// excludes other processes as well as other open vaults of this one.
@@ -15,6 +15,7 @@ final class PinFile {
   let path: FilePath
   private let descriptor: Int32
   private let calls: SystemCalls
+  private let isOfMirror: Bool
   /// Why it was opened to be read alone, as an `errno`; nil where it can be written.
   private let unwritable: Int32?
   /// Whether something was written that a power loss could take.
@@ -25,7 +26,7 @@ final class PinFile {
   /// The file at `path`, in a folder checked before; nil when there is none.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` unless it is this user's private file.
-  init?(_ path: FilePath, calls: SystemCalls) throws(StoreError) {
+  init?(_ path: FilePath, isOfMirror: Bool = false, calls: SystemCalls) throws(StoreError) {
     guard try TrustedPath.privateFile(path) != nil else { return nil }
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     var opened = calls.open(path.string, O_RDWR | flags, 0)
@@ -35,6 +36,7 @@ final class PinFile {
     if refused { opened = calls.open(path.string, O_RDONLY | flags, 0) }
     guard opened >= 0 else { throw StoreError(errno: -opened, "open the pin", place: path) }
     self.path = path
+    self.isOfMirror = isOfMirror
     self.calls = calls
     descriptor = opened
   }
@@ -70,6 +72,29 @@ final class PinFile {
     return record
   }
 
+  /// The record that counts of whatever vault it is; nil where none is readable.
+  func readAny() throws(StoreError) -> PinRecord? {
+    if let (record, _) = try readOnce(nil) { return record }
+    return try locked { () throws(StoreError) in try readOnce(nil)?.record }
+  }
+
+  /// Runs `body` as the only one who changes the file, with the record that counts, nil where none is readable, and with what makes another
+  /// one count, durably.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` where others do so for too long; what `body` throws.
+  func whileLocked<Result>(
+    _ body: (PinRecord?, (PinRecord) throws(StoreError) -> Void) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try locked(patience: FileLock.patience) { () throws(StoreError) in
+      let found = try readOnce(nil)
+      return try body(found?.record) { (record) throws(StoreError) in
+        let isNext = found.map { record.knowsMore(than: $0.record) } ?? false
+        for place in PinRecord.offsets.indices where !isNext || place != found?.place { try write(record, to: place) }
+        try synchronize()
+      }
+    }
+  }
+
   /// Makes what was written survive a power loss.
   func synchronize() throws(StoreError) {
     guard isDirty else { return }
@@ -78,14 +103,17 @@ final class PinFile {
     isDirty = false
   }
 
-  private func locked<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try FileLock.acquire(descriptor, calls, place: path, patience: Self.patience) { nil }
+  private func locked<Result>(
+    patience: Duration = patience, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try FileLock.acquire(descriptor, calls, place: path, patience: patience) { nil }
     defer { FileLock.release(descriptor, calls) }
     return try body()
   }
 
   private func newest(_ vault: VaultSalt) throws(StoreError) -> (record: PinRecord, place: Int) {
     guard let found = try readOnce(vault) else {
+      if isOfMirror { throw Mirroring.unknownAge(.damaged, "the mirror's pin is unreadable", path.string) }
       throw StoreError(
         .damaged, "the rollback pin is unreadable, so nothing tells whether the vault is an older copy", place: path.string,
         cure: "check that the vault is the newest one, then accept it with LockedVault.unlockAcceptingPin(with:)",
@@ -94,10 +122,10 @@ final class PinFile {
     return found
   }
 
-  private func readOnce(_ vault: VaultSalt) throws(StoreError) -> (record: PinRecord, place: Int)? {
+  private func readOnce(_ vault: VaultSalt?) throws(StoreError) -> (record: PinRecord, place: Int)? {
     var found: (record: PinRecord, place: Int)?
     for place in PinRecord.offsets.indices {
-      guard let record = try record(at: place), record.vault == vault else { continue }
+      guard let record = try record(at: place), vault.map({ $0 == record.vault }) ?? true else { continue }
       if let best = found?.record, !record.knowsMore(than: best) { continue }
       found = (record, place)
     }
@@ -112,7 +140,7 @@ final class PinFile {
       let found = UnsafeRawBufferPointer(rebasing: bytes[..<count])
       if let known = known[place], Self.areEqual(known.bytes, found) { return known.record }
       do {
-        let record = try PinRecord(decoding: found)
+        let record = try PinRecord(decoding: found, isOfMirror: isOfMirror)
         known[place] = ([UInt8](found), record)
         return record
       } catch { return nil }
@@ -143,6 +171,6 @@ final class PinFile {
 
 extension PinRecord {
   fileprivate func knowsMore(than other: PinRecord) -> Bool {
-    (seen.generation, own.generation) > (other.seen.generation, other.own.generation)
+    (seen.generation, own.generation, refreshed) > (other.seen.generation, other.own.generation, other.refreshed)
   }
 }

@@ -2,7 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The folder of pins: `id-…` for each vault, with what was seen of it, and `at-…` for each path, or each host of a server's place, with the vault expected there.
+/// The folder of pins: `id-…` for each vault, with what was seen of it; `at-…` for each path, or each host of a server's place, with the vault
+/// expected there; and `mi-…` for each mirror's path, with the commit that the mirror is of.
 struct PinFolder {
   /// Resolved, or as it was given where it does not exist yet.
   private(set) var path: FilePath
@@ -26,7 +27,21 @@ struct PinFolder {
   /// Makes the file of `vault`, durably. Another process may do so at the same time: the first one counts.
   mutating func make(_ record: PinRecord) throws(StoreError) -> PinFile {
     try makeFolder()
-    let name = name(of: record.vault)
+    return try make(record, name(of: record.vault))
+  }
+
+  /// The file of the mirror at `place`; nil when this machine has made none there.
+  func pin(ofMirrorAt place: VaultPlace) throws(StoreError) -> PinFile? {
+    isThere ? try PinFile(name(ofMirrorAt: place), isOfMirror: true, calls: calls) : nil
+  }
+
+  /// Makes the file of the mirror at `place`, as ``make(_:)`` does that of a vault.
+  mutating func make(_ record: PinRecord, ofMirrorAt place: VaultPlace) throws(StoreError) -> PinFile {
+    try makeFolder()
+    return try make(record, name(ofMirrorAt: place), isOfMirror: true)
+  }
+
+  private func make(_ record: PinRecord, _ name: FilePath, isOfMirror: Bool = false) throws(StoreError) -> PinFile {
     let draft = try Draft(beside: name)
     let encoded = record.encoded()
     let content = encoded + [UInt8](repeating: 0, count: PinRecord.offsets[1] - PinRecord.count) + encoded
@@ -34,7 +49,7 @@ struct PinFolder {
     let code = NewName.give(draft.path, name)
     guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "name the pin", place: name) }
     try AtomicFile.synchronizeFolder(of: name, calls)
-    guard let file = try PinFile(name, calls: calls) else {
+    guard let file = try PinFile(name, isOfMirror: isOfMirror, calls: calls) else {
       throw StoreError(.busy, "the pin was removed as it was made", place: name.string, cure: "try again")
     }
     return file
@@ -84,9 +99,15 @@ struct PinFolder {
 
   private func name(of vault: VaultSalt) -> FilePath { path.appending("id-\(vault)") }
 
-  /// By a digest, as a path may be longer than a name can be.
-  private func name(at pinned: [UInt8]) -> FilePath {
+  private func name(at pinned: [UInt8]) -> FilePath { path.appending("at-\(Self.digest(pinned))") }
+
+  private func name(ofMirrorAt place: VaultPlace) -> FilePath {
+    path.appending("mi-\(Self.digest([UInt8](place.description.utf8)))")
+  }
+
+  /// A path may be longer than a name can be.
+  private static func digest(_ pinned: [UInt8]) -> String {
     let digest = pinned.span.bytes.withUnsafeBytes { PlainHash.digest($0) }
-    return path.appending("at-\(Hex.text(digest.bytes.prefix(16)))")
+    return Hex.text(digest.bytes.prefix(16))
   }
 }

@@ -97,7 +97,8 @@ extension PinRecord {
   func hasSeen(_ state: VaultState) -> Bool { seen == state.mark || seen.generation > state.generation }
 
   private static func rolledBack(_ what: String, _ place: VaultPlace) -> StoreError {
-    StoreError(
+    if place.isMirror { return Mirroring.older(.rolledBack, what, place) }
+    return StoreError(
       .rolledBack, what, place: place.description,
       cure:
         "an older copy was put back: find the newer file; if the old one is right, accept it with LockedVault.unlockAcceptingPin(with:)",
@@ -105,7 +106,8 @@ extension PinRecord {
   }
 
   private static func forked(_ what: String, _ place: VaultPlace) -> StoreError {
-    StoreError(
+    if place.isMirror { return Mirroring.older(.forked, what, place) }
+    return StoreError(
       .forked, what, place: place.description,
       cure:
         "two copies were written apart: find the other one; if this one is right, accept it with LockedVault.unlockAcceptingPin(with:)",

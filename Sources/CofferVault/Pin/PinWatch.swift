@@ -41,6 +41,10 @@ final class PinWatch {
     self.place = place
     folder = try PinFolder(pins, calls: calls)
     expectsHere = false
+    if place.isMirror {
+      try watchMirror()
+      return
+    }
     if accepting {
       file = try folder.pin(of: vault)
       return
@@ -60,6 +64,19 @@ final class PinWatch {
   }
 
   deinit { synchronize() }
+
+  /// Goes by what this machine remembers of a mirror. Nothing of the vault's own pins is asked: of these the mirror may be behind.
+  private func watchMirror() throws(StoreError) {
+    guard let found = try folder.pin(ofMirrorAt: place) else {
+      throw Mirroring.unknownAge(.unproven, "this machine has made no mirror here", place.description)
+    }
+    if let record = try found.readAny(), record.vault != vault { throw Mirroring.replaced(vault, record.vault, place) }
+    file = found
+    (expectsHere, expectsEverywhere) = (true, true)
+    try read()
+    observe()
+  }
+
 
   /// This machine's name in the vault's state, once it has a pin to compare its own writes with.
   var replica: ReplicaID? { file == nil ? nil : record?.replica }

@@ -23,6 +23,11 @@ package protocol VaultServer: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError``: what ``open(_:patience:)`` throws, but not that there is no vault.
   func find(_ url: String) throws(StoreError) -> VaultPlace
 
+  /// The same without asking the server, nor where it is.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName` for a malformed URL.
+  func named(_ url: String) throws(StoreError) -> VaultPlace
+
   /// Makes the place that `url` names, whose first rows `fill` writes in the transaction that makes the tables.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, what `fill` throws, and what ``open(_:patience:)`` throws.

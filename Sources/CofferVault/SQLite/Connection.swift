@@ -23,6 +23,9 @@ final class Connection {
     /// Whether it has the file for itself while it is open: SQLite then needs no memory that it shares with others, for which there must be
     /// room on the disk. Whoever else asks waits.
     var isAlone = false
+    /// Whether it is a mirror: nobody writes to the file, in whose place another one may be put at any time. What is open stays what it is, and
+    /// SQLite keeps nothing beside it, which would be taken for a part of the next one.
+    var isMirror = false
     /// The name of the virtual file system below ``ConnectionFiles``; nil for the system's files.
     var fileSystem: String?
   }
@@ -143,7 +146,10 @@ final class Connection {
     var flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     flags |= options.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var name = path.string
-    if try ReadOnlyMedium.holds(path) {
+    if options.isMirror {
+      name = ReadOnlyMedium.immutable(path)
+      flags |= SQLITE_OPEN_URI
+    } else if try ReadOnlyMedium.holds(path) {
       guard options.access == .readOnly else { throw ReadOnlyMedium.cannotWrite(path) }
       name = try ReadOnlyMedium.address(of: path)
       flags |= SQLITE_OPEN_URI

@@ -59,10 +59,29 @@ final class VaultDatabase: VaultRows {
     }
   }
 
+  /// Opens the mirror at `path`.
+  ///
+  /// - Throws: what ``open(_:_:)`` throws; ``/CofferPlatform/StoreError/Kind/noVault`` where there is none, `.busy` where it is refreshed without an end.
+  static func openMirror(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
+    var options = Connection.Options(access: .readOnly)
+    options.isMirror = true
+    for _ in 1..<triesOfMirror {
+      // A refresh came between two looks at the name.
+      do throws(StoreError) { return try open(path, options) } catch where error.kind == .busy { continue } catch {
+        guard error.kind == .noVault else { throw error }
+        throw Mirroring.missing(path)
+      }
+    }
+    return try open(path, options)
+  }
+
+  /// A refresh takes longer than opening, so that one cannot come between the looks again and again.
+  private static let triesOfMirror = 10
+
   /// Over a connection to a file with a vault's tables, which are checked here.
   init(_ connection: Connection) throws(StoreError) {
     self.connection = connection
-    place = .file(connection.path)
+    place = connection.options.isMirror ? .mirror(connection.path) : .file(connection.path)
     schemaVersion = try connection.read { () throws(StoreError) in try SchemaCheck.run(on: connection) }
     try connection.settleDurability()
   }
@@ -89,6 +108,7 @@ final class VaultDatabase: VaultRows {
   func endReading() throws(StoreError) { try connection.end() }
 
   func beginWriting() throws(StoreError) {
+    try place.checkIsNoMirror()
     (writtenState, stateBefore) = (nil, nil)
     try connection.begin(.beginWriting)
     sweepOnce()
@@ -132,8 +152,8 @@ final class VaultDatabase: VaultRows {
     schemaVersion = try SchemaCheck.run(on: connection)
   }
 
-  /// Costs one `lstat`.
-  func isInPlace() throws(StoreError) -> Bool { try connection.file.isInPlace() }
+  /// Costs one `lstat`. A mirror that was refreshed is a file of its own, and the one that is open as good as it was.
+  func isInPlace() throws(StoreError) -> Bool { if connection.options.isMirror { true } else { try connection.file.isInPlace() } }
 
   /// SQLite finds each row where it is asked for.
   func expect(_ rows: ExpectedRows) {}

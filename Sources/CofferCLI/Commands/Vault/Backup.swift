@@ -13,6 +13,8 @@ struct VaultBackupCommand: Command {
       vault that was put back is refused.
       """)
 
+  static var idleOptions: Set<String> { ["yes"] }
+
   @Argument(help: ArgumentHelp("The new file.", valueName: "file")) var file: String
   @OptionGroup var options: AnswerOptions
 
@@ -52,6 +54,7 @@ struct VaultRestoreCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
+    try context.places.vault.checkIsNoMirror()
     try GivenPath.check(file)
     let progress = Progress(context, json: options.json, .restoring)
     defer { progress.clear() }
@@ -153,6 +156,7 @@ struct VaultRepairCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
+    try context.places.vault.checkIsNoMirror()
     let locked = try context.lockedVault()
     let agreement = Agreement()
     let report: RepairReport
@@ -240,5 +244,7 @@ enum ReturnedSlots {
 
 /// Copy the whole vault, put a copy back, and mend damage.
 enum RecoveryCommands {
-  static let all: [any ParsableCommand.Type] = [VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self]
+  static let all: [any ParsableCommand.Type] = [
+    VaultBackupCommand.self, VaultMirrorCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self,
+  ]
 }

@@ -61,6 +61,7 @@ struct VaultImportCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
+    if !dryRun { try context.places.vault.checkIsNoMirror() }
     var vault = try context.openedVault()
     let (reading, progress) = (Progress(context, json: options.json, .reading), Progress(context, json: options.json, .importing))
     defer {

@@ -13,7 +13,7 @@ struct VaultJoinCommand: OpeningCommand {
       compared with coffer vault pin show there. The identity's file can keep the invitation, and so prove the vault wherever it is used.
       """)
 
-  static var idleOptions: Set<String> { [] }
+  static var idleOptions: Set<String> { ["offline"] }
 
   @Argument(help: "Where the vault is: a path, or the URL of a server.", completion: .file()) var place: String
   @Argument(help: ArgumentHelp("What someone who has the vault gave you.", valueName: "PVINV1-…")) var given: String?

@@ -26,6 +26,7 @@ struct VaultMergeCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
+    try context.places.vault.checkIsNoMirror()
     let names = VaultNames(context: context)
     let known = try names.path(of: path)
     if known == nil, VaultNames.isName(path), FileFacts.isAbsent(FilePath(path)) { throw try names.unknown(path) }

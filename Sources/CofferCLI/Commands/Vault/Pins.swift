@@ -20,6 +20,8 @@ struct PinShowCommand: Command {
       wherever the vault is, and can be compared.
       """)
 
+  static var idleOptions: Set<String> { ["yes"] }
+
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
@@ -73,6 +75,7 @@ struct PinAcceptCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
+    try context.places.vault.checkIsNoMirror()
     let locked = try context.lockedVault()
     let vault = try context.opening(locked) { try locked.unlockAcceptingPin(with: $0) }
     let status = try vault.status()

@@ -49,7 +49,7 @@ struct VaultExportCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    if references { return try EnvExport.references(context.items(), services: service) }
+    if references { return try EnvExport.references(context.itemsToRead(), services: service) }
     let vault = try context.openedVault()
     if reveal, format == .env { return try EnvExport.values(vault, services: service, context) }
     guard let place else { return try print(vault, context) }

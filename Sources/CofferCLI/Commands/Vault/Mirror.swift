@@ -1,0 +1,112 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import CofferVault
+internal import Synchronization
+internal import SystemPackage
+
+struct VaultMirrorCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "mirror", abstract: "Keep a sealed copy of a vault on a server, to be read with --offline.",
+    discussion: """
+      Makes FILE, or brings it up to the vault's newest commit, all at once. A vault that is older than the mirror is refused, and so is \
+      to replace what is no mirror. With --follow it is brought up to each commit, until control-C; a server that goes away is waited for.
+      """)
+
+  static var idleOptions: Set<String> { ["yes", "offline"] }
+
+  @Argument(help: ArgumentHelp("The mirror.", valueName: "file"), completion: .file()) var file: String
+  @Flag(help: "Stay, and bring it up to each commit of others.") var follow = false
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    try GivenPath.check(file)
+    // Whoever follows it may leave the folder that is current now.
+    let file = try TrustedPath.absolute(FilePath(file))
+    let vault = try context.unlockedVault()
+    let report = try refreshed(vault, file, context)
+    let lines = MirrorLines(file, context)
+    if options.json {
+      try lines.print(report)
+    } else {
+      let done = lines.text(report)
+      context.done("\(done); coffer --offline \(file) reads it", elsewhere: done)
+    }
+    guard follow else { return }
+    // Before there are threads to do the watching, so that no thread but this one takes a signal.
+    let held = HeldSignals([SIGINT, SIGTERM])
+    let subscription = try vault.keepMirror(at: file) { lines.tell($0) }
+    defer { subscription.cancel() }
+    try lines.end.wait(held)
+  }
+
+  private func refreshed(
+    _ vault: borrowing UnlockedVault, _ file: FilePath, _ context: Context
+  ) throws(StoreError) -> MirrorReport {
+    let progress = Progress(context, json: options.json, .mirroring)
+    defer { progress.clear() }
+    return try vault.mirror(to: file, progress: progress.show)
+  }
+}
+
+/// Says what each refresh of a mirror has done, and ends the command with what no later refresh mends.
+private final class MirrorLines: Sendable {
+  private let file: FilePath
+  private let json: Bool
+  private let note: @Sendable (String) -> Void
+  let end = WatchEnd()
+  /// What the last refresh failed with; nil where it did not.
+  private let trouble = Mutex<StoreError.Kind?>(nil)
+
+  init(_ file: FilePath, _ context: Context) {
+    self.file = file
+    json = context.json
+    let isQuiet = context.quiet
+    note = { text in if !isQuiet { Output.message("coffer: note: \(Printable.text(text))") } }
+  }
+
+  func text(_ report: MirrorReport) -> String {
+    report.isWritten
+      ? "mirrored vault \(report.id) at generation \(report.generation) to \(file)"
+      : "the mirror \(file) is at the vault's newest generation already, \(report.generation)"
+  }
+
+  func print(_ report: MirrorReport) throws(Failure) {
+    try Output.line(
+      JSONText.encode(
+        Answer(file: file.string, id: report.id.description, generation: report.generation, written: report.isWritten)))
+  }
+
+  func tell(_ result: Result<MirrorReport, StoreError>) {
+    switch result {
+    case .success(let report): tell(report)
+    case .failure(let error): tell(error)
+    }
+  }
+
+  private func tell(_ report: MirrorReport) {
+    let before = trouble.withLock { trouble in
+      defer { trouble = nil }
+      return trouble
+    }
+    guard report.isWritten else {
+      if before != nil { note(text(report)) }
+      return
+    }
+    guard json else { return note(text(report)) }
+    do throws(Failure) { try print(report) } catch { end.fail(error) }
+  }
+
+  /// What passes is said once, and waited for: the mirror is as it was. All else is for somebody to look at.
+  private func tell(_ error: StoreError) {
+    guard [.unreachable, .busy, .noSpace].contains(error.kind) else { return end.fail(error) }
+    let before = trouble.withLock { trouble in
+      defer { trouble = error.kind }
+      return trouble
+    }
+    if before != error.kind { note("the mirror stays as it is for now: \(error.what)") }
+  }
+
+  private struct Answer: Encodable { let file: String, id: String, generation: UInt64, written: Bool }
+}

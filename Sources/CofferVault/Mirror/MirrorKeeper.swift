@@ -1,0 +1,72 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+/// Keeps a mirror up to its vault, on a thread of its own: whenever somebody may have committed, and now and then.
+final class MirrorKeeper: Sendable {
+  private let core: VaultCore
+  private let file: FilePath
+  private let told: @Sendable (Result<MirrorReport, StoreError>) -> Void
+  private let bell: Bell
+  private let isDue = Atomic<Bool>(true)
+  private let hasEnded = Atomic<Bool>(false)
+
+  /// A thread that reads a vault and writes another one.
+  private static let stackBytes = 1 << 20
+  /// Without a notice the server is asked this often: the mirror is then known to be as old as that at most.
+  private static let interval = Duration.seconds(60)
+  /// What a refresh took is waited for so many times before the next one: a large vault that changes all the time is copied for a tenth of it.
+  private static let rest = 9
+
+  init(_ core: VaultCore, file: FilePath, _ told: @escaping @Sendable (Result<MirrorReport, StoreError>) -> Void) throws(StoreError) {
+    self.core = core
+    self.file = file
+    self.told = told
+    bell = try Bell()
+  }
+
+  /// Begins with a refresh, and goes on until the subscription ends.
+  func start() throws(StoreError) -> Subscription {
+    let watch = try core.place.watchServer { [self] in
+      isDue.store(true, ordering: .releasing)
+      bell.ring()
+    }
+    guard let watch else {
+      // It says what a mirror is of.
+      _ = try core.run { (vault) throws(StoreError) in _ = try Mirroring(of: vault, to: file) }
+      return Subscription {}
+    }
+    try DetachedThread.start(stackBytes: Self.stackBytes, place: file) { [self] in run() }
+    return Subscription { [self] in
+      watch.cancel()
+      hasEnded.store(true, ordering: .releasing)
+      bell.ring()
+    }
+  }
+
+  private func run() {
+    var (earliest, latest) = (ContinuousClock.now, ContinuousClock.now)
+    while !hasEnded.load(ordering: .acquiring) {
+      let start = ContinuousClock.now
+      let next = isDue.load(ordering: .acquiring) ? earliest : latest
+      guard next <= start else {
+        bell.wait(for: next - start)
+        continue
+      }
+      isDue.store(false, ordering: .releasing)
+      let result = refreshed()
+      told(result)
+      if case .failure(let error) = result, error.kind == .closed { return }
+      let end = ContinuousClock.now
+      earliest = end + min((end - start) * Self.rest, Self.interval)
+      latest = end + Self.interval
+    }
+  }
+
+  private func refreshed() -> Result<MirrorReport, StoreError> {
+    do throws(StoreError) {
+      return .success(try core.run { (vault) throws(StoreError) in try Mirroring(of: vault, to: file).run { _, _ in } })
+    } catch { return .failure(error) }
+  }
+}

@@ -1,0 +1,219 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// A mirror that a refresh has brought up to its vault.
+public struct MirrorReport: Sendable, Equatable {
+  /// The vault it is of.
+  public let id: VaultID
+  /// The commit that it is of.
+  public let generation: UInt64
+  /// Whether the file was written; false where it was whole and of that commit already.
+  public let isWritten: Bool
+}
+
+/// One refresh of a mirror: an ordinary vault file with the rows that a vault on a server has at one commit.
+///
+/// The copy is made under another name, verified throughout with the keys of the open vault, and takes the mirror's place then: what a server
+/// makes up never replaces a mirror that is good. The mirror's pin follows. A process that dies in between leaves a mirror that is newer than
+/// its pin, which is no complaint; the other way round nobody could read it until the server is back. Of a mirror's first file the pin comes
+/// first, as a file without one is nobody's mirror, and is not replaced.
+struct Mirroring {
+  private let vault: OpenVault
+  private let place: VaultPlace
+  private let target: FilePath
+  private let pins: FilePath
+
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a vault in a file, `.incomplete` where the options name no folder of pins, `.denied`.
+  init(of vault: OpenVault, to file: FilePath) throws(StoreError) {
+    guard vault.view.database.isRemote else {
+      throw StoreError(
+        .unsupported, "a mirror is of a vault on a server, and this one is in a file", place: vault.view.place.description,
+        cure: "make a backup of it with LockedVault.backup", remedy: .giveBackup)
+    }
+    guard let pins = vault.options.pins else {
+      throw StoreError(
+        .incomplete, "there is no folder of pins", place: vault.view.place.description, cure: "name one in the options")
+    }
+    self.vault = vault
+    self.pins = pins
+    target = try VaultFile(file).made()
+    place = .mirror(target)
+  }
+
+  func run(_ progress: (Int, Int) -> Void) throws(StoreError) -> MirrorReport {
+    var folder = try PinFolder(pins, calls: SystemCalls())
+    let pin = try folder.pin(ofMirrorAt: place)
+    let isThere = try Stat.ofLink(target) != nil
+    guard pin != nil || !isThere else { throw Self.taken(target) }
+    try SideFiles.checkAbsent(besideMirror: target)
+    // Before the transaction: what is remembered was committed by then.
+    let before = try isThere ? pin?.readAny() : nil
+    let found = try vault.read { (vault) throws(StoreError) in try record(of: vault) }
+    if let before { try check(found, against: before) }
+    if isThere, let pin, try isWhole(found) {
+      try pin.whileLocked { (now, write) throws(StoreError) in
+        if now.map({ $0.vault == found.vault && $0.seen.generation <= found.seen.generation }) ?? true { try write(found) }
+      }
+      return report(found, isWritten: false)
+    }
+    let draft = try Draft(beside: target)
+    let copied = try copy(to: draft.path, progress)
+    if let before { try check(copied, against: before) }
+    let held = if let pin { pin } else { try folder.make(copied, ofMirrorAt: place) }
+    return try held.whileLocked { (now, write) throws(StoreError) in try publish(draft.path, copied, now, write) }
+  }
+
+  /// What the mirror's pin says once the mirror is of the commit that `vault` is at. Within a transaction.
+  private func record(of vault: OpenVault) throws(StoreError) -> PinRecord {
+    PinRecord(
+      vault: vault.view.header.vault, replica: .zero, key: vault.view.keys.epochMark, seen: vault.view.state.mark, own: .never,
+      refreshed: max(1, vault.view.now))
+  }
+
+  private func report(_ record: PinRecord, isWritten: Bool) -> MirrorReport {
+    MirrorReport(id: VaultID(bytes: record.vault.bytes), generation: record.seen.generation, isWritten: isWritten)
+  }
+
+  /// Checks that the vault is not older than the mirror was at its last refresh.
+  private func check(_ found: PinRecord, against before: PinRecord) throws(StoreError) {
+    guard found.vault == before.vault else { throw Self.replaced(found.vault, before.vault, place) }
+    let (known, now) = (before.seen, found.seen)
+    guard found.key.epoch >= before.key.epoch, now.generation >= known.generation else {
+      throw older(.rolledBack, "the vault is at generation \(now.generation), and its mirror at \(known.generation)")
+    }
+    guard now.generation > known.generation || now.commit == known.commit else {
+      throw older(.forked, "another commit stands at generation \(known.generation) than the mirror is of")
+    }
+  }
+
+  private func older(_ kind: StoreError.Kind, _ what: String) -> StoreError {
+    StoreError(
+      kind, what, place: vault.view.place.description,
+      cure: "an older vault was put back on the server: find the newer one; if it is right, remove the mirror and make it anew")
+  }
+
+  // MARK: The file
+
+  /// Whether the mirror's file is whole and of the commit of `record`.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` for a sound file of another vault, which somebody may want.
+  private func isWhole(_ record: PinRecord) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      let rows = try VaultDatabase.openMirror(target)
+      defer { rows.close() }
+      let found = try rows.read { () throws(StoreError) in try VerifiedView.readHeader(rows).header.vault }
+      guard found == record.vault else { throw Self.replaced(found, record.vault, place) }
+      return try verified(target).seen == record.seen
+    } catch {
+      guard Self.isDamage(error.kind) else { throw error }
+      return false
+    }
+  }
+
+  /// Whether an error says that a file is not the mirror that it should be.
+  private static func isDamage(_ kind: StoreError.Kind) -> Bool {
+    switch kind {
+    case .damaged, .tampered, .notAVault, .newerFormat, .noVault: true
+    default: false
+    }
+  }
+
+  /// The record of the file at `path`, once all of it was found to be what the open vault's key sealed.
+  private func verified(_ path: FilePath) throws(StoreError) -> PinRecord {
+    let rows = try VaultDatabase.openMirror(path)
+    defer { rows.close() }
+    let copy = try rows.read { () throws(StoreError) in
+      let (header, digest) = try VerifiedView.readHeader(rows)
+      guard digest == vault.view.headerDigest, let slot = try vault.view.slot.copied(in: header) else {
+        throw VerifiedView.tampered("the header is another than the vault's", .mirror(path))
+      }
+      return try OpenVault(
+        database: rows, header: header, headerDigest: digest, slot: slot, anchors: [], pin: nil, clock: { Date() })
+    }
+    return try copy.read { (copy) throws(StoreError) in
+      _ = try copy.verify { _, _ in }
+      return try record(of: copy)
+    }
+  }
+
+  /// Copies all rows of one commit to `draft`, and verifies them there: what the server hands out a second time is not what was read before.
+  private func copy(to draft: FilePath, _ progress: (Int, Int) -> Void) throws(StoreError) -> PinRecord {
+    do throws(StoreError) {
+      let copied = try vault.read { (vault) throws(StoreError) in
+        let made = try VaultDatabase.create(at: draft) { (copy) throws(StoreError) in
+          try vault.view.database.copyRows(to: copy, progress)
+        }
+        made.close()
+        return try record(of: vault)
+      }
+      guard try verified(draft).seen == copied.seen else {
+        throw VerifiedView.tampered("the state is another than the one that was read before", vault.view.place)
+      }
+      return copied
+    } catch {
+      guard let place = error.place, place.hasPrefix(draft.string), Self.isDamage(error.kind) else {
+        throw error.naming(target, insteadOf: draft)
+      }
+      throw StoreError(
+        .tampered, "the rows that the server handed out are not those of the vault: \(error.what)",
+        place: vault.view.place.description, cure: "check the vault with verify; the mirror is as it was")
+    }
+  }
+
+  /// Puts `draft` in the mirror's place, while nobody else does so.
+  private func publish(
+    _ draft: FilePath, _ copied: PinRecord, _ now: PinRecord?, _ write: (PinRecord) throws(StoreError) -> Void
+  ) throws(StoreError) -> MirrorReport {
+    try SideFiles.checkAbsent(besideMirror: target)
+    guard try Stat.ofLink(target) != nil else {
+      try write(copied)
+      try PrivateCopy.name(draft, as: target)
+      return report(copied, isWritten: true)
+    }
+    if let now {
+      guard now.vault == copied.vault else { throw Self.replaced(copied.vault, now.vault, place) }
+      // Another refresh was faster, and has a later commit.
+      guard now.seen.generation <= copied.seen.generation else { return report(now, isWritten: false) }
+    }
+    try PrivateCopy.exchange(target, for: draft)
+    try write(copied)
+    return report(copied, isWritten: true)
+  }
+}
+
+// What is said of a mirror.
+extension Mirroring {
+  static func missing(_ path: FilePath) -> StoreError {
+    StoreError(
+      .noVault, "there is no mirror", place: path.string, cure: "make one with UnlockedVault.mirror(to:), or give the path of another",
+      remedy: .makeMirror)
+  }
+
+  /// Of a mirror, or what stands in its place, of which nothing tells how old it may be.
+  static func unknownAge(_ kind: StoreError.Kind, _ what: String, _ place: String) -> StoreError {
+    StoreError(
+      kind, "\(what), so nothing tells how old it is", place: place,
+      cure: "remove the mirror and make it anew with UnlockedVault.mirror(to:)", remedy: .remakeMirror)
+  }
+
+  /// Of a mirror that is not the one that was made last.
+  static func older(_ kind: StoreError.Kind, _ what: String, _ place: VaultPlace) -> StoreError {
+    StoreError(
+      kind, what, place: place.description,
+      cure: "another copy was put in the mirror's place: make it anew with UnlockedVault.mirror(to:)", remedy: .makeMirror)
+  }
+
+  static func replaced(_ found: VaultSalt, _ expected: VaultSalt, _ place: VaultPlace) -> StoreError {
+    StoreError(
+      .replaced, "the mirror is of vault \(expected), and vault \(found) is here", place: place.description,
+      cure: "put the mirror back; to mirror the other vault, give another path, or remove the mirror", remedy: .remakeMirror)
+  }
+
+  fileprivate static func taken(_ path: FilePath) -> StoreError {
+    StoreError(
+      .alreadyExists, "something stands there already that is no mirror of this machine's", place: path.string,
+      cure: "choose another path, or move it away; nothing is replaced")
+  }
+}
