@@ -118,6 +118,11 @@ extension LockedVault {
   /// The watch over this vault; nil where the options name no folder of pins. To be made before the file is looked at.
   func pinWatch() throws(StoreError) -> PinWatch? {
     guard let folder = options.pins, let vault = VaultSalt(id.bytes) else { return nil }
+    guard !place.isMirror else {
+      let watch = try PinWatch(folder, ofMirrorAt: place)
+      try watch.checkMirrored(vault)
+      return watch
+    }
     return try PinWatch(folder, vault: vault, place: place)
   }
 

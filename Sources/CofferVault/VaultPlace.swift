@@ -249,7 +249,7 @@ extension VaultPlace {
   /// - Parameter patience: how long a server is waited for, in milliseconds; nil for as long as the place says.
   func rowsToRead(isBrief: Bool = true, patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
     switch kind {
-    case .mirror(let path): return try VaultDatabase.openMirror(path)
+    case .mirror(let path): return try Mirroring.rows(at: path)
     case .file(let path): return try VaultDatabase.openToRead(path, isBrief: isBrief)
     case .server(let place): return try place.server().open(place.url, patience: patience)
     }
@@ -259,7 +259,8 @@ extension VaultPlace {
   func makeRows(_ fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
     try checkIsNoMirror()
     switch kind {
-    case .file(let path), .mirror(let path): return try VaultDatabase.create(at: path) { (rows) throws(StoreError) in try fill(rows) }
+    case .file(let path), .mirror(let path):
+      return try VaultDatabase.create(at: path) { (rows) throws(StoreError) in try fill(rows) }
     case .server(let place): return try place.server().create(place.url, fill: fill)
     }
   }

@@ -67,6 +67,16 @@ struct ExitStatusTests {
     ),
     (.rebuild, "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"),
     (.askRecipient, "ask for it again; coffer vault identity show FILE prints it"),
+    (.makeMirror, "coffer vault mirror FILE makes it anew, once the server can be reached"),
+    (
+      .remakeMirror,
+      "find out who put it there; to have the mirror anew, remove it, and make it with coffer vault mirror FILE"
+    ),
+    (.leaveMirror, "the command without --offline and COFFER_OFFLINE, once the server can be reached"),
+    (
+      .readMirror,
+      "check that it is there and can be reached, then try again; --offline FILE reads without it what coffer vault mirror FILE kept before"
+    ),
     (.startAgent, "coffer unlock starts one, or unlock the vault in this process"),
     (.unlockAgent, "coffer unlock, then try again"),
     (.relockAgent, "coffer lock, then unlock the vault that you expect"),

@@ -224,9 +224,11 @@ enum Completions {
   private static func list(_ words: [String], _ find: (Context) throws -> Set<String>) -> [String] {
     do {
       // In the form in which an item is found by it, so that one name is one line, and none moves the cursor or turns the line around.
-      return try find(Context(
-        home: value(of: "--home", words), vault: value(of: "--vault", words), offline: .asSaid(value(of: "--offline", words)),
-        quiet: true)).sorted()
+      return try find(
+        Context(
+          home: value(of: "--home", words), vault: value(of: "--vault", words), offline: .asSaid(value(of: "--offline", words)),
+          quiet: true)
+      ).sorted()
         .map { spelt(Printable.line($0)) }
     } catch {
       return []

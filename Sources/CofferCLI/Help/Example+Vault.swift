@@ -109,6 +109,10 @@ extension Example {
     "vault identity new": [Example("an identity of your own", "coffer vault identity new ~/me.identity")],
     "vault identity show": [Example("what others need to let you in", "coffer vault identity show ~/me.identity")],
     "vault backup": [Example("a sealed copy of today", "coffer vault backup ~/vault-2026-11-22.backup")],
+    "vault mirror": [
+      Example("a copy for the time when the server is away", "coffer vault mirror ~/mirrors/team"),
+      Example("kept up to each commit, until control-C", "coffer vault mirror ~/mirrors/team --follow"),
+    ],
     "vault restore": [Example("what was there is kept beside it", "coffer vault restore ~/vault-2026-11-01.backup")],
     "vault repair": [Example("mend a damaged header from its copy", "coffer vault repair")],
     "vault pin": [Example("what this machine remembers", "coffer vault pin show")],

@@ -16,6 +16,7 @@ struct HelpTopic {
 
   static let all: [HelpTopic] = [
     HelpTopic(name: "environment", abstract: "The variables that are looked at", parts: [.environment, .place]),
+    HelpTopic(name: "offline", abstract: "Reading a vault while its server is away", parts: [.offline]),
     HelpTopic(name: "references", abstract: "coffer://service/account, and where it may stand", parts: [.references]),
     HelpTopic(name: "json", abstract: "Answers and errors for programs", parts: [.json]),
     HelpTopic(

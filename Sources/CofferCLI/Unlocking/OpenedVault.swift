@@ -43,7 +43,9 @@ struct AgentKeeper {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret``, and whatever else is wrong with the vault.
   mutating func unlock(with credentials: borrowing Credentials) throws -> AgentClient? {
-    guard context.unlocking?.leavesAgent ?? true, context.mirror == nil, !Self.isService, settings.keepsInAgent else { return nil }
+    guard context.unlocking?.leavesAgent ?? true, context.mirror == nil, !Self.isService, settings.keepsInAgent else {
+      return nil
+    }
     guard let client = try running() else { return nil }
     do throws(StoreError) {
       _ = try client.unlock(with: credentials, idle: settings.idle, lifetime: settings.lifetime)

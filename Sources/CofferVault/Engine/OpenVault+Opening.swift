@@ -70,19 +70,24 @@ extension OpenVault {
     trust: Trust = .everyAnchor,
     clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
-    try unlock(
-      over: place.rowsToRead(isBrief: options.isBrief), with: credentials, options: options, trust: trust, clock: clock)
+    let mirror = if place.isMirror, let pins = options.pins { try PinWatch(pins, ofMirrorAt: place) } else { PinWatch?.none }
+    return try unlock(
+      over: place.rowsToRead(isBrief: options.isBrief), with: credentials, options: options, trust: trust, mirror: mirror,
+      clock: clock)
   }
 
   /// Opens the vault of these rows.
+  ///
+  /// - Parameter mirror: the watch over these rows, where they are those of a mirror and there are pins.
   static func unlock(
     over database: any VaultRows, with credentials: consuming Credentials, options: VaultOptions, trust: Trust,
-    clock: @escaping @Sendable () -> Date = { Date() }
+    mirror: PinWatch? = nil, clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> OpenVault {
     let (tried, version) = try database.read { () throws(StoreError) in
       (try VerifiedView.readHeader(database), try database.dataVersion())
     }
-    let pins = try watch(tried.header, at: database.place, options, trust)
+    try mirror?.checkMirrored(tried.header.vault)
+    let pins = if let mirror { mirror } else { try watch(tried.header, at: database.place, options, trust) }
     let invitations =
       try trust == .caller
       ? []
@@ -160,7 +165,7 @@ extension OpenVault {
     _ header: VaultHeader, at place: VaultPlace, _ options: VaultOptions, _ trust: Trust
   ) throws(StoreError) -> PinWatch? {
     try options.check(VaultID(bytes: header.vault.bytes), at: place)
-    guard let folder = options.pins, trust != .caller else { return nil }
+    guard let folder = options.pins, trust != .caller, !place.isMirror else { return nil }
     return try PinWatch(folder, vault: header.vault, place: place, accepting: trust == .pinIsAccepted)
   }
 

@@ -19,7 +19,9 @@ final class MirrorKeeper: Sendable {
   /// What a refresh took is waited for so many times before the next one: a large vault that changes all the time is copied for a tenth of it.
   private static let rest = 9
 
-  init(_ core: VaultCore, file: FilePath, _ told: @escaping @Sendable (Result<MirrorReport, StoreError>) -> Void) throws(StoreError) {
+  init(_ core: VaultCore, file: FilePath, _ told: @escaping @Sendable (Result<MirrorReport, StoreError>) -> Void)
+    throws(StoreError)
+  {
     self.core = core
     self.file = file
     self.told = told

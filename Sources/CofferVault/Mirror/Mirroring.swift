@@ -30,7 +30,7 @@ struct Mirroring {
     guard vault.view.database.isRemote else {
       throw StoreError(
         .unsupported, "a mirror is of a vault on a server, and this one is in a file", place: vault.view.place.description,
-        cure: "make a backup of it with LockedVault.backup", remedy: .giveBackup)
+        cure: "make a backup of it instead")
     }
     guard let pins = vault.options.pins else {
       throw StoreError(
@@ -44,8 +44,10 @@ struct Mirroring {
 
   func run(_ progress: (Int, Int) -> Void) throws(StoreError) -> MirrorReport {
     var folder = try PinFolder(pins, calls: SystemCalls())
-    let pin = try folder.pin(ofMirrorAt: place)
+    Draft.sweep(target.folder)
+    // In this order: of a mirror that another refresh is making the pin comes first.
     let isThere = try Stat.ofLink(target) != nil
+    let pin = try folder.pin(ofMirrorAt: place)
     guard pin != nil || !isThere else { throw Self.taken(target) }
     try SideFiles.checkAbsent(besideMirror: target)
     // Before the transaction: what is remembered was committed by then.
@@ -101,7 +103,7 @@ struct Mirroring {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` for a sound file of another vault, which somebody may want.
   private func isWhole(_ record: PinRecord) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      let rows = try VaultDatabase.openMirror(target)
+      let rows = try Self.rows(at: target)
       defer { rows.close() }
       let found = try rows.read { () throws(StoreError) in try VerifiedView.readHeader(rows).header.vault }
       guard found == record.vault else { throw Self.replaced(found, record.vault, place) }
@@ -122,7 +124,7 @@ struct Mirroring {
 
   /// The record of the file at `path`, once all of it was found to be what the open vault's key sealed.
   private func verified(_ path: FilePath) throws(StoreError) -> PinRecord {
-    let rows = try VaultDatabase.openMirror(path)
+    let rows = try Self.rows(at: path)
     defer { rows.close() }
     let copy = try rows.read { () throws(StoreError) in
       let (header, digest) = try VerifiedView.readHeader(rows)
@@ -183,11 +185,31 @@ struct Mirroring {
   }
 }
 
-// What is said of a mirror.
+// The rows of a mirror, and what is said of it.
 extension Mirroring {
-  static func missing(_ path: FilePath) -> StoreError {
+  /// A refresh takes longer than opening, so that one cannot come between the looks at a name again and again.
+  private static let tries = 10
+
+  /// Opens the mirror at `path`, which stays what it is then, whatever is put in its place.
+  ///
+  /// - Throws: what ``VaultDatabase/open(_:_:)`` throws; ``/CofferPlatform/StoreError/Kind/noVault`` where there is none.
+  static func rows(at path: FilePath) throws(StoreError) -> sending VaultDatabase {
+    var options = Connection.Options(access: .readOnly)
+    options.isMirror = true
+    for _ in 1..<tries {
+      // A refresh came between two looks at the name.
+      do throws(StoreError) { return try VaultDatabase.open(path, options) } catch  where error.kind == .busy { continue } catch {
+        guard error.kind == .noVault else { throw error }
+        throw missing(path)
+      }
+    }
+    return try VaultDatabase.open(path, options)
+  }
+
+  private static func missing(_ path: FilePath) -> StoreError {
     StoreError(
-      .noVault, "there is no mirror", place: path.string, cure: "make one with UnlockedVault.mirror(to:), or give the path of another",
+      .noVault, "there is no mirror", place: path.string,
+      cure: "make one with UnlockedVault.mirror(to:), or give the path of another",
       remedy: .makeMirror)
   }
 

@@ -113,7 +113,6 @@ final class PinFile {
 
   private func newest(_ vault: VaultSalt) throws(StoreError) -> (record: PinRecord, place: Int) {
     guard let found = try readOnce(vault) else {
-      if isOfMirror { throw Mirroring.unknownAge(.damaged, "the mirror's pin is unreadable", path.string) }
       throw StoreError(
         .damaged, "the rollback pin is unreadable, so nothing tells whether the vault is an older copy", place: path.string,
         cure: "check that the vault is the newest one, then accept it with LockedVault.unlockAcceptingPin(with:)",

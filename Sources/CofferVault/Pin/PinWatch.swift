@@ -41,10 +41,6 @@ final class PinWatch {
     self.place = place
     folder = try PinFolder(pins, calls: calls)
     expectsHere = false
-    if place.isMirror {
-      try watchMirror()
-      return
-    }
     if accepting {
       file = try folder.pin(of: vault)
       return
@@ -65,18 +61,32 @@ final class PinWatch {
 
   deinit { synchronize() }
 
-  /// Goes by what this machine remembers of a mirror. Nothing of the vault's own pins is asked: of these the mirror may be behind.
-  private func watchMirror() throws(StoreError) {
+  /// The watch over the mirror at its resolved path, which goes by what this machine remembers of it. Nothing of the vault's own pins is asked:
+  /// of these the mirror may be behind. To be made before the file is opened, as a refresh may put another one there at any time.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unproven`, `.damaged` (a pin), `.denied`, `.io`.
+  init(_ pins: FilePath, ofMirrorAt place: VaultPlace, calls: SystemCalls = SystemCalls()) throws(StoreError) {
+    let folder = try PinFolder(pins, calls: calls)
     guard let found = try folder.pin(ofMirrorAt: place) else {
       throw Mirroring.unknownAge(.unproven, "this machine has made no mirror here", place.description)
     }
-    if let record = try found.readAny(), record.vault != vault { throw Mirroring.replaced(vault, record.vault, place) }
-    file = found
+    guard let known = try found.readAny() else {
+      throw Mirroring.unknownAge(.damaged, "the mirror's pin is unreadable", place.description)
+    }
+    vault = known.vault
+    self.place = place
+    self.folder = folder
+    (file, record) = (found, known)
     (expectsHere, expectsEverywhere) = (true, true)
-    try read()
     observe()
   }
 
+  /// Checks that `found` stands in the mirror's file.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced``.
+  func checkMirrored(_ found: VaultSalt) throws(StoreError) {
+    guard found == vault else { throw Mirroring.replaced(found, vault, place) }
+  }
 
   /// This machine's name in the vault's state, once it has a pin to compare its own writes with.
   var replica: ReplicaID? { file == nil ? nil : record?.replica }
@@ -157,7 +167,8 @@ final class PinWatch {
 
   /// Reads the pin. To be called before the transaction whose state is then checked.
   func read() throws(StoreError) {
-    if let file { record = try file.read(of: vault) }
+    // A mirror that is open stays what it was when it was opened, and the pin goes on.
+    if let file, !place.isMirror { record = try file.read(of: vault) }
   }
 
   /// Checks a state read after ``read()``.

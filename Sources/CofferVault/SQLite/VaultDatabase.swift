@@ -59,25 +59,6 @@ final class VaultDatabase: VaultRows {
     }
   }
 
-  /// Opens the mirror at `path`.
-  ///
-  /// - Throws: what ``open(_:_:)`` throws; ``/CofferPlatform/StoreError/Kind/noVault`` where there is none, `.busy` where it is refreshed without an end.
-  static func openMirror(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
-    var options = Connection.Options(access: .readOnly)
-    options.isMirror = true
-    for _ in 1..<triesOfMirror {
-      // A refresh came between two looks at the name.
-      do throws(StoreError) { return try open(path, options) } catch where error.kind == .busy { continue } catch {
-        guard error.kind == .noVault else { throw error }
-        throw Mirroring.missing(path)
-      }
-    }
-    return try open(path, options)
-  }
-
-  /// A refresh takes longer than opening, so that one cannot come between the looks again and again.
-  private static let triesOfMirror = 10
-
   /// Over a connection to a file with a vault's tables, which are checked here.
   init(_ connection: Connection) throws(StoreError) {
     self.connection = connection

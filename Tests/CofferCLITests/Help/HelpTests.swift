@@ -50,7 +50,7 @@ struct HelpTests {
     "credential git", "credential docker", "credential aws", "credential kubectl", "credential askpass", "credential cargo",
     "credential keyring",
     "vault rename", "vault copy", "vault edit", "vault history", "vault revert", "vault undelete", "vault deleted", "vault prune",
-    "vault import", "vault export", "vault merge", "defaults find", "defaults export",
+    "vault import", "vault export", "vault merge", "vault mirror", "defaults find", "defaults export",
     "defaults import", "defaults explain", "defaults watch",
   ])
   func `every command has help on standard output`(command: String) throws {

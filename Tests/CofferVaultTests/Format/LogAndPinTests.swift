@@ -83,6 +83,23 @@ import Testing
     #expect(throws: FormatError.self) { try decode(spare + PlainHash.digest(spare).bytes.prefix(16)) }
   }
 
+  @Test func `a mirror's record has the time of its last refresh, and neither kind is taken for the other`() throws {
+    var pin = PinRecord(
+      vault: .random(), replica: .zero, key: .some(2), seen: .init(generation: 9, commit: .random()), own: .never,
+      refreshed: 1_795_000_000_000)
+    func decode(_ pin: PinRecord, isOfMirror: Bool) throws -> PinRecord {
+      try pin.encoded().span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in
+        try PinRecord(decoding: bytes, isOfMirror: isOfMirror)
+      }
+    }
+    #expect(try decode(pin, isOfMirror: true) == pin && pin.encoded().count == 160)
+    #expect(throws: FormatError.self) { try decode(pin, isOfMirror: false) }
+    pin.refreshed = 0
+    #expect(throws: FormatError.self) { try decode(pin, isOfMirror: true) }
+    pin.refreshed = .max
+    #expect(throws: FormatError.self) { try decode(pin, isOfMirror: true) }
+  }
+
   @Test func `an epoch or a commit of no number is none, and only a machine that never wrote has no commit of its own`() throws {
     func refuses(_ epoch: UInt64 = 2, seen: UInt64 = 9, own: UInt64 = 0, _ commit: CommitID = .zero) throws -> Bool {
       let pin = PinRecord(

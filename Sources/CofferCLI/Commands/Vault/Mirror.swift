@@ -25,15 +25,13 @@ struct VaultMirrorCommand: OpeningCommand {
     // Whoever follows it may leave the folder that is current now.
     let file = try TrustedPath.absolute(FilePath(file))
     let vault = try context.unlockedVault()
-    let report = try refreshed(vault, file, context)
     let lines = MirrorLines(file, context)
-    if options.json {
-      try lines.print(report)
-    } else {
+    guard follow else {
+      let report = try refreshed(vault, file, context)
+      guard !options.json else { return try lines.print(report) }
       let done = lines.text(report)
-      context.done("\(done); coffer --offline \(file) reads it", elsewhere: done)
+      return context.done("\(done); coffer --offline \(file) reads it", elsewhere: done)
     }
-    guard follow else { return }
     // Before there are threads to do the watching, so that no thread but this one takes a signal.
     let held = HeldSignals([SIGINT, SIGTERM])
     let subscription = try vault.keepMirror(at: file) { lines.tell($0) }
@@ -56,8 +54,9 @@ private final class MirrorLines: Sendable {
   private let json: Bool
   private let note: @Sendable (String) -> Void
   let end = WatchEnd()
-  /// What the last refresh failed with; nil where it did not.
-  private let trouble = Mutex<StoreError.Kind?>(nil)
+  /// What the last refresh came to.
+  private enum Last: Equatable { case none, well, failed(StoreError.Kind) }
+  private let last = Mutex(Last.none)
 
   init(_ file: FilePath, _ context: Context) {
     self.file = file
@@ -86,14 +85,8 @@ private final class MirrorLines: Sendable {
   }
 
   private func tell(_ report: MirrorReport) {
-    let before = trouble.withLock { trouble in
-      defer { trouble = nil }
-      return trouble
-    }
-    guard report.isWritten else {
-      if before != nil { note(text(report)) }
-      return
-    }
+    let before = now(.well)
+    guard report.isWritten || before != .well else { return }
     guard json else { return note(text(report)) }
     do throws(Failure) { try print(report) } catch { end.fail(error) }
   }
@@ -101,11 +94,15 @@ private final class MirrorLines: Sendable {
   /// What passes is said once, and waited for: the mirror is as it was. All else is for somebody to look at.
   private func tell(_ error: StoreError) {
     guard [.unreachable, .busy, .noSpace].contains(error.kind) else { return end.fail(error) }
-    let before = trouble.withLock { trouble in
-      defer { trouble = error.kind }
-      return trouble
+    if now(.failed(error.kind)) != .failed(error.kind) { note("the mirror stays as it is for now: \(error.what)") }
+  }
+
+  /// Remembers what the refresh came to, and returns what the one before did.
+  private func now(_ result: Last) -> Last {
+    last.withLock { last in
+      defer { last = result }
+      return last
     }
-    if before != error.kind { note("the mirror stays as it is for now: \(error.what)") }
   }
 
   private struct Answer: Encodable { let file: String, id: String, generation: UInt64, written: Bool }

@@ -1,0 +1,164 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// Reading a vault whose server is away, from its mirror.
+@Suite(.tags(.process), .wholeRun)
+struct OfflineTests {
+  /// A started `coffer` and what it says.
+  private func start(_ line: String, _ home: Home) throws -> (child: Child, said: () -> String, told: () -> String) {
+    let names = try ["in", "out", "err"].map { try home.file("started.\($0)") }
+    let child = try Child(
+      Home.words(line), environment: home.environment,
+      opening: [0: (names[0], O_RDONLY), 1: (names[1], O_WRONLY), 2: (names[2], O_WRONLY)])
+    let read = { (name: String) in (try? String(contentsOfFile: name, encoding: .utf8)) ?? "" }
+    return (child, { read(names[1]) }, { read(names[2]) })
+  }
+
+  @Test
+  func `a mirror is kept through a server that comes back, and is read while there is none`() throws {
+    guard let server = DatabaseServer.make(), let home = try Home.withSharedVault(server) else { return }
+    let mirror = home.path + "/m/team.mirror"
+    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("vault set web ada --label Ada", in: "one")
+    try home.transcript("vault get web ada --offline \(mirror)", err: "there is no mirror", exit: 78)
+    let (child, said, told) = try start("vault mirror \(mirror) --follow --json", home)
+    eventually("there is a mirror") { said().contains(#""written":true"#) }
+    #expect(said().contains(#"{"file":"\#(mirror)","generation":"#), "\(said())")
+    try server.crash()
+    try home.transcript("vault set web ada --quiet", in: "two")
+    let note = "coffer: note: offline: reading the mirror \(mirror), refreshed just now\n"
+    eventually("the commit after that is mirrored") {
+      (try? home.coffer("vault get web ada --offline \(mirror)"))?.out == "two"
+    }
+    kill(child.id, SIGTERM)
+    #expect(try child.wait() == 143, "\(told())")
+    server.stop(SIGINT)
+    let away = try home.coffer("vault get web ada")
+    #expect(away.status == 75 && away.err.contains("--offline FILE") && away.err.contains("coffer vault mirror"), "\(away.err)")
+
+    try home.transcript("--offline \(mirror) vault get web ada", out: "two", err: note)
+    home.environment["COFFER_OFFLINE"] = mirror
+    try home.transcript("vault get web ada --quiet", out: "two")
+    try home.transcript("get token", out: "tok", err: note)
+    try home.transcript("vault list", out: "coffer  token\nweb     ada    Ada\n", err: note)
+    try home.transcript("vault find ada", out: "web  ada  Ada\n", err: note)
+    try home.transcript("run --env T=coffer://coffer/token -- sh -c 'test $T = tok'", err: note)
+    _ = try home.file("template", "t={{coffer://coffer/token}}\n")
+    try home.transcript("inject -i \(home.path)/template", out: "t=tok\n", err: note)
+    for (line, answer) in [
+      ("vault show web ada", "Ada"), ("vault status --json", #""path":"\#(mirror)""#), ("vault verify", "3 records"),
+      ("vault log", "vaultCreated"), ("vault history web ada --json", #""revision":2"#), ("vault slot list", "key file"),
+      ("vault audit --json", "findings"), ("vault pin show --json", #""vault":"\#(mirror)""#), ("status", mirror),
+      ("vault export --reveal", "two"), ("list", "token"),
+    ] {
+      let told = try home.coffer(line)
+      #expect(told.out.contains(answer) && told.err == note, "\(line): \(told.status) \(told.out) \(told.err)")
+    }
+    try home.transcript("vault backup --quiet \(home.path)/copy")
+    for line in [
+      "vault set web ada", "vault delete web ada --yes", "vault rename web ada web bob", "vault copy web ada web bob",
+      "set token --secret",
+      "vault edit web ada --label x", "vault revert web ada 1", "vault undelete web x", "vault prune --expired", "delete token",
+      "vault rotate --yes", "vault slot add --new-key-file \(home.path)/k2", "vault slot label x y", "vault repair",
+      "vault passphrase --new-key-file \(home.path)/k2", "vault pin accept", "init --new-key-file \(home.path)/k2", "recover",
+      "vault restore \(home.path)/copy", "vault merge \(home.path)/copy", "unlock", "watch", "vault otp web ada --set",
+      "vault import --from env --service x \(home.path)/template", "login example.com --with-token", "logout example.com",
+    ] {
+      let answer = try home.coffer(line, in: Data("GEZDGNBVGY3TQOJQ".utf8))
+      #expect(
+        answer.status == 74 && answer.err.contains("a mirror is read, and nothing else"),
+        "\(line): \(answer.status) \(answer.err)")
+      #expect(answer.err.contains("without --offline and COFFER_OFFLINE"), "\(line)")
+    }
+    #expect(!home.exists("k2") && !home.exists("run/agent.sock"), "no key is left, and no agent is started")
+    // What has nothing to do with the vault goes on.
+    try home.transcript("defaults write app theme dark")
+    try home.transcript("set theme dark --plain --quiet")
+    try home.transcript("lock --quiet")
+    try home.transcript("vault verify --offline ''", err: "the path of the mirror is empty", exit: 64)
+    try home.transcript("vault verify --offline postgresql://db/x", err: "a mirror is a file", exit: 64)
+  }
+
+  @Test
+  func `a mirror of another vault than the place's, and one that was exchanged, are refused before a secret is used`() throws {
+    guard let home = try Home.withSharedVault(), let other = try Home.withSharedVault() else { return }
+    let (mirror, theirs) = (home.path + "/m", home.path + "/t")
+    try home.transcript("vault set a", in: "1")
+    try home.transcript("vault mirror \(mirror)", err: "mirrored vault")
+    try home.transcript("vault mirror \(mirror)", err: "newest generation already")
+    let place = home.place
+    let second = ["COFFER_VAULT": other.place, "COFFER_KEY_FILE": other.path + "/key"]
+    try home.transcript("vault mirror --quiet \(theirs)", with: second)
+    try home.transcript("vault get a --offline \(theirs)", err: "is the vault at \(place)", exit: 66)
+    try home.transcript("vault list --offline \(theirs) --quiet", with: second)
+    home.environment["COFFER_VAULT"] = nil
+    try home.transcript("vault list --quiet --offline \(theirs) --key-file \(other.path)/key")
+    home.environment["COFFER_VAULT"] = place
+
+    try home.transcript("vault get a --offline \(mirror) --min-generation 99", err: "older than the 99", exit: 66)
+    try home.transcript("vault backup --quiet \(home.path)/copy")
+    try home.transcript("vault get a --offline \(home.path)/copy", err: "this machine has made no mirror here", exit: 66)
+    let older = try Data(contentsOf: URL(fileURLWithPath: mirror))
+    try home.transcript("vault set a --quiet", in: "2")
+    try home.transcript("vault mirror --quiet \(mirror)")
+    try older.write(to: URL(fileURLWithPath: mirror))
+    chmod(mirror, 0o600)
+    try home.transcript("vault get a --offline \(mirror)", err: "try: coffer vault mirror FILE makes it anew", exit: 66)
+    try home.transcript("vault mirror --quiet \(mirror)")
+    try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
+    // Neither server nor agent is asked.
+    try home.transcript("unlock --quiet")
+    try home.transcript("vault set a --quiet", in: "3")
+    try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
+    try home.transcript("vault get a", out: "3")
+    try home.transcript("agent stop --quiet")
+    // What keeps a mirror does not read it.
+    try home.transcript("vault mirror --quiet \(mirror)", with: ["COFFER_OFFLINE": mirror])
+    try home.transcript("vault get a --quiet --offline \(mirror)", out: "3")
+    let file = try Home.withVault()
+    try file.transcript("vault mirror \(file.path)/m", err: "a mirror is of a vault on a server", exit: 77)
+  }
+
+  @Test
+  func `a server that goes back to an older backup ends what follows it, and the mirror stays`() throws {
+    guard let server = DatabaseServer.shared, let home = try Home.withSharedVault() else { return }
+    let (mirror, schema) = (home.path + "/m", home.schema)
+    let tables = ["decided", "digest", "header", "header_copy", "log", "old", "rec", "state"]
+    try home.transcript("vault set a", in: "1")
+    try server.sql(
+      "CREATE SCHEMA \(schema)_x;" + tables.map { "CREATE TABLE \(schema)_x.\($0) AS SELECT * FROM \(schema).\($0);" }.joined())
+    try home.transcript("vault set a --quiet", in: "2")
+    let (child, said, told) = try start("vault mirror \(mirror) --follow --json", home)
+    eventually("there is a mirror") { said().contains(#""written":true"#) }
+    try server.sql(
+      tables.map { "DELETE FROM \(schema).\($0); INSERT INTO \(schema).\($0) SELECT * FROM \(schema)_x.\($0);" }.joined()
+        + "NOTIFY \(schema)")
+    #expect(try child.wait() == 66 && told().contains("rolledBack"), "\(told())")
+    try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
+    try home.transcript("vault mirror \(mirror)", err: "the vault is at generation", exit: 66)
+    try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
+  }
+
+  @Test
+  func `a refresh that finds no room leaves the mirror as it was`() throws {
+    guard let home = try Home.withSharedVault() else { return }
+    let disk = home.path + "/disk"
+    mkdir(disk, 0o700)
+    guard mount("tmpfs", disk, "tmpfs", 0, "size=400k,mode=0700") == 0 else {
+      return print("skipped: a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
+    }
+    defer { umount2(disk, Int32(MNT_DETACH)) }
+    try home.transcript("vault set a", in: "1")
+    try home.transcript("vault mirror --quiet \(disk)/m")
+    try home.transcript("vault set big --quiet", in: String(repeating: "x", count: 300_000))
+    let full = try home.coffer("vault mirror \(disk)/m")
+    #expect(full.status == 74 && full.err.contains("free some space"), "\(full.err)")
+    try home.transcript("vault get a --quiet --offline \(disk)/m", out: "1")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: disk) == ["m"])
+    try home.transcript("vault delete big --forever --yes --quiet")
+    try home.transcript("vault set a --quiet", in: "2")
+    try home.transcript("vault mirror --quiet \(disk)/m")
+    try home.transcript("vault get a --quiet --offline \(disk)/m", out: "2")
+  }
+}
