@@ -41,6 +41,8 @@ extension StoreError {
     case makeMirror
     /// Remove what stands in the mirror's place, and make the mirror.
     case remakeMirror
+    /// Open it as a mirror.
+    case openMirror
     /// Do it where the vault itself is.
     case leaveMirror
     /// Try again when the server can be reached, or read a mirror.

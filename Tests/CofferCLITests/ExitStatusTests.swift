@@ -72,6 +72,7 @@ struct ExitStatusTests {
       .remakeMirror,
       "find out who put it there; to have the mirror anew, remove it, and make it with coffer vault mirror FILE"
     ),
+    (.openMirror, "--offline FILE, which reads it"),
     (.leaveMirror, "the command without --offline and COFFER_OFFLINE, once the server can be reached"),
     (
       .readMirror,

@@ -96,6 +96,12 @@ import Testing
     theirs.identity = try friend.duplicate()
     let recipient = try known.unlock(with: theirs)
     #expect(try text(recipient.get(name("a"))) == "three", "the mirror's pin proves it")
+    #expect(
+      kind {
+        _ = try LockedVault.open(.file(mirrored.file), options: mirrored.shared.pins).unlock(with: mirrored.shared.credentials())
+      }
+        == .refused, "as the vault itself it would have a history of its own")
+    #expect(try mirrored.names == ["mirror", "pins"])
     let copy = mirrored.shared.folder.path.appending("copy")
     _ = try LockedVault.open(.mirror(mirrored.file), options: mirrored.shared.pins).backup(to: copy)
     #expect(

@@ -24,6 +24,8 @@ struct Mirroring {
   private let place: VaultPlace
   private let target: FilePath
   private let pins: FilePath
+  /// When the refresh began, in milliseconds since 1970: whatever was committed by then the mirror has.
+  private let time: UInt64
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a vault in a file, `.incomplete` where the options name no folder of pins, `.denied`.
   init(of vault: OpenVault, to file: FilePath) throws(StoreError) {
@@ -38,6 +40,7 @@ struct Mirroring {
     }
     self.vault = vault
     self.pins = pins
+    time = max(1, vault.view.now)
     target = try VaultFile(file).made()
     place = .mirror(target)
   }
@@ -52,8 +55,10 @@ struct Mirroring {
     try SideFiles.checkAbsent(besideMirror: target)
     // Before the transaction: what is remembered was committed by then.
     let before = try isThere ? pin?.readAny() : nil
-    let found = try vault.read { (vault) throws(StoreError) in try record(of: vault) }
-    if let before { try check(found, against: before) }
+    let found = try vault.read { (vault) throws(StoreError) in
+      try check(vault, against: before)
+      return record(of: vault)
+    }
     if isThere, let pin, try isWhole(found) {
       try pin.whileLocked { (now, write) throws(StoreError) in
         if now.map({ $0.vault == found.vault && $0.seen.generation <= found.seen.generation }) ?? true { try write(found) }
@@ -61,39 +66,33 @@ struct Mirroring {
       return report(found, isWritten: false)
     }
     let draft = try Draft(beside: target)
-    let copied = try copy(to: draft.path, progress)
-    if let before { try check(copied, against: before) }
+    let copied = try copy(to: draft.path, after: before, progress)
     let held = if let pin { pin } else { try folder.make(copied, ofMirrorAt: place) }
     return try held.whileLocked { (now, write) throws(StoreError) in try publish(draft.path, copied, now, write) }
   }
 
   /// What the mirror's pin says once the mirror is of the commit that `vault` is at. Within a transaction.
-  private func record(of vault: OpenVault) throws(StoreError) -> PinRecord {
+  private func record(of vault: OpenVault) -> PinRecord {
     PinRecord(
       vault: vault.view.header.vault, replica: .zero, key: vault.view.keys.epochMark, seen: vault.view.state.mark, own: .never,
-      refreshed: max(1, vault.view.now))
+      refreshed: time)
   }
 
   private func report(_ record: PinRecord, isWritten: Bool) -> MirrorReport {
     MirrorReport(id: VaultID(bytes: record.vault.bytes), generation: record.seen.generation, isWritten: isWritten)
   }
 
-  /// Checks that the vault is not older than the mirror was at its last refresh.
-  private func check(_ found: PinRecord, against before: PinRecord) throws(StoreError) {
-    guard found.vault == before.vault else { throw Self.replaced(found.vault, before.vault, place) }
-    let (known, now) = (before.seen, found.seen)
-    guard found.key.epoch >= before.key.epoch, now.generation >= known.generation else {
-      throw older(.rolledBack, "the vault is at generation \(now.generation), and its mirror at \(known.generation)")
+  /// Checks, within a transaction, that `vault` is not older than the mirror was at its last refresh.
+  private func check(_ vault: OpenVault, against before: PinRecord?) throws(StoreError) {
+    guard let before else { return }
+    guard vault.view.header.vault == before.vault else { throw Self.replaced(vault.view.header.vault, before.vault, place) }
+    do throws(StoreError) {
+      _ = try before.check(vault.view.state, key: vault.view.keys.epochMark, vault: vault.view.place)
+    } catch {
+      throw StoreError(
+        error.kind, "\(error.what), as the mirror \(target) is", place: vault.view.place.description,
+        cure: "find the newer vault, which was replaced on the server; if this one is right, remove the mirror and make it anew")
     }
-    guard now.generation > known.generation || now.commit == known.commit else {
-      throw older(.forked, "another commit stands at generation \(known.generation) than the mirror is of")
-    }
-  }
-
-  private func older(_ kind: StoreError.Kind, _ what: String) -> StoreError {
-    StoreError(
-      kind, what, place: vault.view.place.description,
-      cure: "an older vault was put back on the server: find the newer one; if it is right, remove the mirror and make it anew")
   }
 
   // MARK: The file
@@ -136,19 +135,22 @@ struct Mirroring {
     }
     return try copy.read { (copy) throws(StoreError) in
       _ = try copy.verify { _, _ in }
-      return try record(of: copy)
+      return record(of: copy)
     }
   }
 
   /// Copies all rows of one commit to `draft`, and verifies them there: what the server hands out a second time is not what was read before.
-  private func copy(to draft: FilePath, _ progress: (Int, Int) -> Void) throws(StoreError) -> PinRecord {
+  private func copy(
+    to draft: FilePath, after before: PinRecord?, _ progress: (Int, Int) -> Void
+  ) throws(StoreError) -> PinRecord {
     do throws(StoreError) {
       let copied = try vault.read { (vault) throws(StoreError) in
+        try check(vault, against: before)
         let made = try VaultDatabase.create(at: draft) { (copy) throws(StoreError) in
           try vault.view.database.copyRows(to: copy, progress)
         }
         made.close()
-        return try record(of: vault)
+        return record(of: vault)
       }
       guard try verified(draft).seen == copied.seen else {
         throw VerifiedView.tampered("the state is another than the one that was read before", vault.view.place)
@@ -225,6 +227,13 @@ extension Mirroring {
     StoreError(
       kind, what, place: place.description,
       cure: "another copy was put in the mirror's place: make it anew with UnlockedVault.mirror(to:)", remedy: .makeMirror)
+  }
+
+  /// Of a mirror that is opened as the vault itself. What is written to it would be a history of its own.
+  static func mistaken(_ place: VaultPlace) -> StoreError {
+    StoreError(
+      .refused, "this is a mirror of the vault, and not the vault", place: place.description,
+      cure: "open it as a mirror, by VaultPlace.mirror(_:)", remedy: .openMirror)
   }
 
   static func replaced(_ found: VaultSalt, _ expected: VaultSalt, _ place: VaultPlace) -> StoreError {

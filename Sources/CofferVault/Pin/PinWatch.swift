@@ -33,7 +33,7 @@ final class PinWatch {
   /// The watch over `vault` at its resolved `path`.
   ///
   /// - Parameter accepting: whether whatever is found is to be believed, as someone said so.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`; `.refused` for a mirror that is taken for its vault.
   init(
     _ pins: FilePath, vault: VaultSalt, place: VaultPlace, accepting: Bool = false, calls: SystemCalls = SystemCalls()
   ) throws(StoreError) {
@@ -45,6 +45,7 @@ final class PinWatch {
       file = try folder.pin(of: vault)
       return
     }
+    if place.path != nil, try folder.pin(ofMirrorAt: place)?.readAny()?.vault == vault { throw Mirroring.mistaken(place) }
     let expected = try folder.expected(at: place)
     if let expected = expected.compactMap(\.self).first(where: { $0 != vault }) {
       throw StoreError(

@@ -107,6 +107,7 @@ struct OfflineTests {
     try home.transcript("vault get a --offline \(mirror)", err: "try: coffer vault mirror FILE makes it anew", exit: 66)
     try home.transcript("vault mirror --quiet \(mirror)")
     try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
+    try home.transcript("vault get a --vault \(mirror)", err: "try: --offline FILE, which reads it", exit: 77)
     // Neither server nor agent is asked.
     try home.transcript("unlock --quiet")
     try home.transcript("vault set a --quiet", in: "3")
