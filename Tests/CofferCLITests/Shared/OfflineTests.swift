@@ -56,14 +56,12 @@ struct OfflineTests {
       #expect(told.out.contains(answer) && told.err == note, "\(line): \(told.status) \(told.out) \(told.err)")
     }
     try home.transcript("vault backup --quiet \(home.path)/copy")
+    // By each way that writes: through items, through the key, as a new vault, in the vault's place, with what is stored next, at the agent.
     for line in [
-      "vault set web ada", "vault delete web ada --yes", "vault rename web ada web bob", "vault copy web ada web bob",
-      "set token --secret",
-      "vault edit web ada --label x", "vault revert web ada 1", "vault undelete web x", "vault prune --expired", "delete token",
-      "vault rotate --yes", "vault slot add --new-key-file \(home.path)/k2", "vault slot label x y", "vault repair",
-      "vault passphrase --new-key-file \(home.path)/k2", "vault pin accept", "init --new-key-file \(home.path)/k2", "recover",
-      "vault restore \(home.path)/copy", "vault merge \(home.path)/copy", "unlock", "watch", "vault otp web ada --set",
-      "vault import --from env --service x \(home.path)/template", "login example.com --with-token", "logout example.com",
+      "vault set web ada", "vault delete web ada --yes", "set token --secret", "vault rotate --yes", "vault repair",
+      "vault pin accept", "init --new-key-file \(home.path)/k2", "recover", "vault restore \(home.path)/copy",
+      "vault merge \(home.path)/copy", "unlock", "watch", "vault import --from env --service x \(home.path)/template",
+      "login example.com --with-token",
     ] {
       let answer = try home.coffer(line, in: Data("GEZDGNBVGY3TQOJQ".utf8))
       #expect(
