@@ -84,10 +84,12 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
-    // Vaults on a server of PostgreSQL's, which many machines share. libpq is loaded when a place names one.
+    // Vaults and settings on a server of PostgreSQL's, which many machines share. libpq is loaded when a place names one.
     .target(
       name: "CofferPostgres",
-      dependencies: ["CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", systemPackage],
+      dependencies: [
+        "CofferVault", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", systemPackage,
+      ],
       swiftSettings: strict),
     // Keeps a vault unlocked in a process of its own, and asks it.
     .target(

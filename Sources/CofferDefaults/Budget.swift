@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// What a value and a domain may weigh. A domain is read whole by every process that opens it and rewritten whole at each
@@ -15,6 +16,17 @@ enum Budget {
   static let depth = 32
   /// What a value weighs beyond its content: tags and indentation in XML, a table slot in memory.
   static let perElement = 32
+
+  /// Throws where a change, of `name` among others, makes a domain weigh `weight` and thereby more than it may.
+  @inline(__always)
+  static func check(
+    weight: Int, before: Int, changing name: String?, in place: @autoclosure () -> String
+  ) throws(StoreError) {
+    guard weight > domain, weight > before else { return }
+    throw StoreError(
+      .tooLarge(limit: domain), "the domain would weigh \(weight) bytes, over its limit of \(domain)", key: name, place: place(),
+      cure: "remove values that are no preferences, or keep them in files; nothing was changed")
+  }
 
   /// The weight of `form` under `name` within ``domain``; none where there is no value.
   @inline(__always)

@@ -80,7 +80,7 @@ public struct DefaultsDomain: Sendable, Hashable {
     return FilePath(home).appending(".config")
   }
 
-  private static func check(_ name: String) throws(StoreError) -> String {
+  static func check(_ name: String) throws(StoreError) -> String {
     guard let refusal = refusal(of: name) else { return name }
     throw StoreError(
       .invalidName, refusal,

@@ -8,3 +8,12 @@
 @_exported public import struct CofferVault.UnlockedVault
 @_exported public import struct CofferVault.VaultOptions
 @_exported public import struct CofferVault.VaultPlace
+@_exported public import class CofferPlatform.Subscription
+@_exported public import struct CofferStorage.Change
+@_exported public import class CofferStorage.ChangeFeed
+@_exported public import struct CofferStorage.Explanation
+@_exported public import enum CofferStorage.Plain
+@_exported public import enum CofferStorage.PlainForm
+@_exported public import protocol CofferStorage.PlainValue
+@_exported public import struct CofferStorage.StorageKey
+@_exported public import protocol CofferStorage.Store

@@ -23,7 +23,7 @@ extension StoreError {
 
   private static func decision(_ state: String) -> (Kind, String) {
     switch state {
-    case "55P03", "57014", "40001", "40P01": (.busy, "another machine is using the vault: try again")
+    case "55P03", "57014", "40001", "40P01": (.busy, "another machine is writing there: try again")
     case "25P02", "25P03", "57P05": (.busy, "the server ended a transaction that took too long: try again")
     case "53100": (.noSpace, "free some space on the server and try again; nothing was changed")
     case "53300": (.busy, "the server has as many connections as it takes: try again, or raise max_connections")
@@ -40,7 +40,7 @@ extension StoreError {
     case let state where state.hasPrefix("58") || state.hasPrefix("53") || state.hasPrefix("XX"):
       (.io(5), "ask who runs the server to look at its log; nothing was changed")
     // What is left are statements that do not fit the tables: all of them are fixed, so it is the tables that are wrong.
-    default: (.damaged, "check the vault with verify, then restore a backup")
+    default: (.damaged, "check a vault with verify, then restore a backup")
     }
   }
 }

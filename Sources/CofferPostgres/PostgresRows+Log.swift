@@ -146,7 +146,7 @@ extension PostgresRows {
     for sql in PostgresSchema.copying(schema, to: "coffer_\(copy)") { try connection.perform(sql, until: deadline) }
     if !isWithin { try connection.perform("COMMIT", until: deadline) }
     do throws(StoreError) { _ = try connection.answers(doing: "keep a copy of the vault", until: deadline) } catch {
-      if !isWithin { Self.rollBack(connection, deadline) }
+      if !isWithin { connection.rollBack(until: deadline) }
       throw error
     }
     let head = session.place.url.prefix { $0 != "#" }

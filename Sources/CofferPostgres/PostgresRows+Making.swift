@@ -8,33 +8,36 @@ extension PostgresRows {
     do throws(StoreError) {
       try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: session.deadline)
       try connection.ask("SELECT \(PostgresSchema.isAsynchronous)", until: session.deadline)
-      for sql in PostgresSchema.statements(schema) { try connection.perform(sql, until: session.deadline) }
+      for sql in PostgresSchema.statements(schema, makesSchema: !session.facts.hasSchema) {
+        try connection.perform(sql, until: session.deadline)
+      }
       let answers = try connection.answers(doing: "make the vault's tables", until: session.deadline)
       for answer in answers {
         try answer.check([PostgresResult.bigint])
         try session.checkDurability(answer.number(0, 0))
       }
     } catch {
-      Self.rollBack(connection, session.deadline)
+      connection.rollBack(until: session.deadline)
       throw error.isOfSomethingThere ? PostgresServer.taken(session.place.url) : error
     }
-    transaction = Transaction(connection: connection, isWriting: true, deadline: session.deadline)
+    transaction = Transaction(connection: connection, isWriting: true, deadline: session.deadline, half: nil)
     try finish(fill)
   }
 
-  /// Whether the state that was written last is there; nil where another one is. A commit that is still on its way is waited for: a schema
+  /// Whether the state that was written last is there; nil where another one is. A commit that is still on its way is waited for: a table
   /// of that name cannot be made meanwhile.
   func isMade() throws(StoreError) -> Bool? {
     let written = lastPut
     let connection = try session.open()
     do throws(StoreError) {
       try connection.perform("BEGIN", until: session.deadline)
-      try connection.perform("CREATE SCHEMA \(schema)", until: session.deadline)
+      if !session.facts.hasSchema { try connection.perform("CREATE SCHEMA \(schema)", until: session.deadline) }
+      try connection.perform("CREATE TABLE \(schema).state (id bigint)", until: session.deadline)
       _ = try connection.answers(doing: "find out whether the vault was made", until: session.deadline)
-      Self.rollBack(connection, session.deadline)
+      connection.rollBack(until: session.deadline)
       return false
     } catch {
-      Self.rollBack(connection, session.deadline)
+      connection.rollBack(until: session.deadline)
       guard error.isOfSomethingThere else { throw error }
     }
     var found: [UInt8]?
@@ -49,9 +52,10 @@ extension PostgresRows {
 }
 
 extension StoreError {
-  /// Whether a schema could not be made because there is one: `duplicate_schema`, and what two that make it at once are told.
-  fileprivate var isOfSomethingThere: Bool {
+  /// Whether a schema or a table could not be made because there is one: `duplicate_schema`, `duplicate_table`, and what two that make it at
+  /// once are told.
+  var isOfSomethingThere: Bool {
     guard let failure = underlying as? PostgresFailure else { return false }
-    return failure.state == "42P06" || failure.state == "23505"
+    return ["42P06", "42P07", "23505"].contains(failure.state)
   }
 }

@@ -26,6 +26,8 @@ final class PostgresRows: ServerRows {
     let connection: PostgresConnection
     let isWriting: Bool
     let deadline: ContinuousClock.Instant
+    /// What a plain store in the same database has it make too.
+    let half: PlainHalf?
     /// The state as it is in this transaction.
     var state: [UInt8]?
     /// Whether a state was put.
@@ -54,9 +56,7 @@ final class PostgresRows: ServerRows {
 
   func endReading() throws(StoreError) {
     guard let transaction = transaction.take() else { return }
-    // Nobody waits for the end of a read: its answer is taken with the next transaction's first.
-    try transaction.connection.perform("COMMIT", until: transaction.deadline)
-    try transaction.connection.send(until: transaction.deadline)
+    try transaction.connection.endReading(until: transaction.deadline)
   }
 
   func beginWriting() throws(StoreError) {
@@ -76,7 +76,7 @@ final class PostgresRows: ServerRows {
 
   func rollBack() {
     guard let transaction = transaction.take() else { return }
-    Self.rollBack(transaction.connection, session.deadline)
+    transaction.connection.rollBack(until: session.deadline)
   }
 
   private func begin(writing: Bool) throws(StoreError) {
@@ -86,23 +86,20 @@ final class PostgresRows: ServerRows {
         .reentrant, "a transaction was begun inside another", place: place.description, cure: "use the one that is under way")
     }
     let ahead = announced.take()
-    let connections = session.made
-    var connection = try session.open()
-    do throws(StoreError) { try start(connection, writing, ahead) } catch {
-      // A server that was restarted since is there again, and nothing was asked of it yet.
-      guard connection.isLost, !connection.wasLate, session.made == connections, connections > 0 else { throw error }
-      connection = try session.open()
-      try start(connection, writing, ahead)
-    }
+    // Of this write alone: what settles a lost commit, or comes after one, takes nothing along.
+    let half = writing ? PlainHalf.take() : nil
+    try session.begin { (connection) throws(StoreError) in try start(connection, writing, ahead, half) }
   }
 
   private func start(
-    _ connection: PostgresConnection, _ writing: Bool, _ ahead: (index: [UInt8], lists: Bool)?
+    _ connection: PostgresConnection, _ writing: Bool, _ ahead: (index: [UInt8], lists: Bool)?, _ half: PlainHalf?
   ) throws(StoreError) {
     let deadline = session.deadline
-    var transaction = Transaction(connection: connection, isWriting: writing, deadline: deadline)
+    var transaction = Transaction(connection: connection, isWriting: writing, deadline: deadline, half: half)
     if writing {
       try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: deadline)
+      // The plain store's lock comes before the vault's everywhere.
+      try half?.begin(connection, session)
       // Alone and first: rows that were joined to it would come from before the wait for the lock.
       try connection.ask(
         """
@@ -122,7 +119,7 @@ final class PostgresRows: ServerRows {
     do throws(StoreError) {
       answers = try connection.answers(doing: writing ? "begin to write" : "read the vault", until: deadline)
     } catch {
-      Self.rollBack(connection, deadline)
+      connection.rollBack(until: deadline)
       throw error
     }
     self.transaction = transaction
@@ -149,43 +146,25 @@ final class PostgresRows: ServerRows {
 
   private func commit(_ transaction: Transaction) throws(StoreError) {
     let (connection, deadline) = (transaction.connection, session.deadline)
-    let warnings = connection.warnings
     do throws(StoreError) {
-      if transaction.hasPut, let state = transaction.state {
-        let generation = state.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        try connection.perform(
-          "SELECT pg_catalog.pg_notify($1, $2)", [.text(schema), .text(String(generation))], until: deadline)
+      try connection.commit(at: place, until: deadline) { () throws(StoreError) in
+        if transaction.hasPut, let state = transaction.state {
+          let generation = state.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+          try connection.perform(
+            "SELECT pg_catalog.pg_notify($1, $2)", [.text(schema), .text(String(generation))], until: deadline)
+        }
+        try transaction.half?.queue(connection, deadline)
       }
-      try connection.perform("COMMIT", until: deadline)
-      _ = try connection.answers(doing: "commit", until: deadline)
     } catch {
-      guard connection.isLost else {
-        Self.rollBack(connection, deadline)
-        throw error
+      if error.kind == .outcomeUnknown {
+        hasLostCommit = connection.isLost
+        known = nil
+        transaction.half?.end(connection.isLost ? .lost : .begun)
       }
-      // It may be on its way, or done. Nobody cancels it: a cancel that comes late hits something else.
-      hasLostCommit = true
-      known = nil
-      throw StoreError(
-        .outcomeUnknown, "the server went away while the change was committed: whether it was made is not known",
-        place: place.description, cure: "look at what is stored before you try again", underlying: error)
+      throw error
     }
-    guard connection.warnings == warnings else {
-      known = nil
-      throw StoreError(
-        .outcomeUnknown, "the server has the change, and warns that its standby may not: whether it lasts is not known",
-        place: place.description, cure: "look at the standby, then at what is stored")
-    }
+    transaction.half?.end(.made)
     if transaction.hasPut { known = transaction.state }
-  }
-
-  /// Ends a transaction that failed. Where even that fails the connection is lost, and the server rolls back by itself.
-  static func rollBack(_ connection: PostgresConnection, _ deadline: ContinuousClock.Instant) {
-    guard !connection.isLost else { return }
-    do throws(StoreError) {
-      try connection.perform("ROLLBACK", until: deadline)
-      _ = try connection.answers(doing: "roll back", until: deadline)
-    } catch {}
   }
 
   /// Has `body` write in the transaction that is under way, and commits it.
@@ -207,8 +186,11 @@ final class PostgresRows: ServerRows {
     defer { close() }
     do throws(StoreError) {
       let (connection, deadline) = (try session.open(), session.deadline)
-      try connection.perform("DROP SCHEMA \(schema) CASCADE", until: deadline)
+      for table in PostgresSchema.names { try connection.perform("DROP TABLE \(schema).\(table)", until: deadline) }
       _ = try connection.answers(doing: "remove the vault", until: deadline)
+      // Where plain values are in it too, it stays.
+      try connection.perform("DROP SCHEMA \(schema)", until: deadline)
+      _ = try connection.answers(doing: "remove the vault's schema", until: deadline)
     } catch {}
   }
 

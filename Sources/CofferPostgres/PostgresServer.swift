@@ -42,7 +42,7 @@ struct PostgresServer: VaultServer {
   private func rows(_ url: String, _ patience: Int32?) throws(StoreError) -> sending PostgresRows {
     let session = PostgresSession(try PostgresPlace(url), patience: patience)
     _ = try session.open()
-    guard session.facts.hasSchema else {
+    guard session.facts.hasVault else {
       throw StoreError(
         .noVault, "there is no vault", place: url, cure: "make one with UnlockedVault.create, or give the name of another",
         remedy: .makeVault)
@@ -71,7 +71,7 @@ struct PostgresServer: VaultServer {
   func create(_ url: String, fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
     let session = PostgresSession(try PostgresPlace(url), patience: nil)
     _ = try session.open()
-    guard !session.facts.hasSchema else { throw Self.taken(url) }
+    guard !session.facts.hasVault else { throw Self.taken(url) }
     let rows = PostgresRows(session)
     do throws(StoreError) { try rows.make(fill) } catch {
       guard error.kind == .outcomeUnknown, rows.hasLostCommit else { throw error }
@@ -85,7 +85,7 @@ struct PostgresServer: VaultServer {
   func turn(_ url: String) throws(StoreError) -> (any ServerTurn)? { try PostgresTurn.take(PostgresPlace(url)) }
 
   func watch(_ url: String, _ body: @escaping @Sendable () -> Void) throws(StoreError) -> Subscription {
-    try PostgresWatch(PostgresPlace(url), body).start()
+    try PostgresWatch(PostgresPlace(url)) { () throws(StoreError) in body() }.start()
   }
 
   static func taken(_ url: String) -> StoreError {

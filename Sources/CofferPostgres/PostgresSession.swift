@@ -16,10 +16,19 @@ final class PostgresSession {
   struct Facts {
     /// The place under the names that its hosts have.
     var found: VaultPlace?
-    /// The tables of the vault's schema, as ``PostgresSchema/text`` says it; empty where there is no such schema.
+    /// The tables of the vault in the place's schema, as ``PostgresSchema/text`` says it; empty where there are none.
     var tables = ""
     var hasSchema = false
+    /// Whether there is any table that is none of plain values.
+    var hasVault: Bool { !tables.isEmpty }
     var mayWrite = false
+    /// The tables of plain values, as ``PlainSchema/text`` says it; empty where there are none.
+    var plainTables = ""
+    var mayWritePlain = false
+    /// What the database keeps text in.
+    var encoding = ""
+    /// What the database is known by, whatever the place names in it.
+    var database: [[UInt8]] = []
     var version = 0
     var usesTLS = false
   }
@@ -56,6 +65,17 @@ final class PostgresSession {
 
   func close() { connection = nil }
 
+  /// Has `body` begin a transaction; again where the connection that was there turns out to be gone: a server that was restarted since is there
+  /// again, and nothing was asked of it yet.
+  func begin<Result>(_ body: (PostgresConnection) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    let before = made
+    let connection = try open()
+    do throws(StoreError) { return try body(connection) } catch {
+      guard connection.isLost, !connection.wasLate, made == before, before > 0 else { throw error }
+      return try body(open())
+    }
+  }
+
   /// Refuses to write where the server said that it does not wait for the disk, unless the place says so.
   func checkDurability(_ isAsynchronous: Int64) throws(StoreError) {
     guard isAsynchronous != 0, !place.allowsAsynchronousCommit else { return }
@@ -78,7 +98,7 @@ final class PostgresSession {
         pg_catalog.set_config('idle_in_transaction_session_timeout', $2, false)
       """, [.text("\(milliseconds)ms"), .text("\(milliseconds + 1000)ms")], until: end)
     try new.ask(PostgresSchema.question, [.text(place.schema)], until: end)
-    let answers = try new.answers(doing: "look at the vault's tables", until: end)
+    let answers = try new.answers(doing: "look at the tables", until: end)
     guard answers.count == 2, answers[1].count == 1 else {
       throw StoreError(
         .damaged, "the server answers what was not asked", place: place.url, cure: "check what stands at that address")
@@ -86,9 +106,14 @@ final class PostgresSession {
     facts.hasSchema = try answers[1].text(0, 0) == "1"
     facts.tables = try answers[1].text(0, 1)
     facts.mayWrite = try answers[1].text(0, 2) == "1"
+    facts.plainTables = try answers[1].text(0, 3)
+    facts.mayWritePlain = try answers[1].text(0, 4) == "1"
+    facts.encoding = try answers[1].text(0, 5)
     facts.version = new.serverVersion
     facts.usesTLS = new.usesTLS
-    let names = PlaceNames(new.parameters(), host: new.host, name: place.name)
+    let parameters = new.parameters()
+    let names = PlaceNames(parameters, host: new.host, name: place.name)
+    facts.database = PlaceNames(parameters, host: new.host, name: "").all
     facts.found = VaultPlace(found: place.url, scheme: "postgresql", names: names.all)
     return facts
   }
@@ -114,23 +139,38 @@ enum PostgresSchema {
     table.columns.map { "\(table.name).\($0.name):\($0.type)\($0.isNullable ? "" : "!")" }.joined(separator: " ")
   }.joined(separator: " ")
 
-  /// Whether there is the schema $1, its tables, and whether this role may write to them. Rows of a relation that is no plain table, as of
-  /// a view, are none of a vault's.
+  /// Whether there is the schema $1, its tables, and whether this role may write to them; the same of plain values, and what the database keeps
+  /// text in. Rows of a relation that is no plain table, as of a view, are none of a vault's.
   static let question = """
-    SELECT CASE WHEN n.oid IS NULL THEN '0' ELSE '1' END,
-      coalesce((SELECT string_agg(c.relname || '.' || a.attname || ':' || pg_catalog.format_type(a.atttypid, NULL) || CASE WHEN a.attnotnull THEN '!' ELSE '' END,
-          ' ' ORDER BY c.relname COLLATE "C", a.attnum)
-        FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
-        WHERE c.relnamespace = n.oid AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped), ''),
-      CASE WHEN coalesce((SELECT bool_and(has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
-            AND has_table_privilege(c.oid, 'DELETE'))
-          FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r'), false) THEN '1' ELSE '0' END
+    SELECT CASE WHEN n.oid IS NULL THEN '0' ELSE '1' END, \(described("NOT IN")), \(mayWrite("NOT IN")),
+      \(described("IN")), \(mayWrite("IN")), current_setting('server_encoding')
     FROM (SELECT 1) one LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = $1
     """
 
+  private static func described(_ which: String) -> String {
+    """
+    coalesce((SELECT string_agg(c.relname || '.' || a.attname || ':' || pg_catalog.format_type(a.atttypid, NULL) || CASE WHEN a.attnotnull THEN '!' ELSE '' END,
+          ' ' ORDER BY c.relname COLLATE "C", a.attnum)
+        FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = n.oid AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND \(ofPlain(which))), '')
+    """
+  }
+
+  private static func mayWrite(_ which: String) -> String {
+    """
+    CASE WHEN coalesce((SELECT bool_and(has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
+            AND has_table_privilege(c.oid, 'DELETE'))
+          FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r' AND \(ofPlain(which))), false) THEN '1' ELSE '0' END
+    """
+  }
+
+  private static func ofPlain(_ which: String) -> String {
+    "c.relname \(which) (\(PlainSchema.names.map { "'\($0)'" }.joined(separator: ", ")))"
+  }
+
   /// What makes the tables. Sealed bytes cannot be compressed, and nobody tries.
-  static func statements(_ schema: String) -> [String] {
-    ["CREATE SCHEMA \(schema)"]
+  static func statements(_ schema: String, makesSchema: Bool = true) -> [String] {
+    (makesSchema ? ["CREATE SCHEMA \(schema)"] : [])
       + tables.flatMap { table in
         let columns = table.columns.enumerated().map { place, column in
           "\(column.name) \(column.type)" + (column.isNullable ? "" : " NOT NULL") + (place == 0 ? " PRIMARY KEY" : "")
@@ -154,13 +194,12 @@ enum PostgresSchema {
     statements(copy) + tables.map { "INSERT INTO \(copy).\($0.name) SELECT * FROM \(schema).\($0.name)" }
   }
 
-  /// What lets roles read or write a vault, for who runs the server.
+  /// What lets roles read or write all that is in a place, for who runs the server and makes the tables: also those that it makes later.
   static func grants(_ schema: String, readers: String, writers: String) -> [String] {
-    [
-      "GRANT USAGE ON SCHEMA \(schema) TO \(readers), \(writers);",
-      "GRANT SELECT ON ALL TABLES IN SCHEMA \(schema) TO \(readers), \(writers);",
-      "GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(writers);",
-    ]
+    let rights = [("SELECT", "\(readers), \(writers)"), ("INSERT, UPDATE, DELETE", writers)]
+    return ["GRANT USAGE ON SCHEMA \(schema) TO \(readers), \(writers);"]
+      + rights.map { "GRANT \($0) ON ALL TABLES IN SCHEMA \(schema) TO \($1);" }
+      + rights.map { "ALTER DEFAULT PRIVILEGES IN SCHEMA \(schema) GRANT \($0) ON TABLES TO \($1);" }
   }
 }
 

@@ -3,22 +3,27 @@ internal import CofferVault
 internal import Synchronization
 internal import SystemPackage
 
-/// A connection of its own that hears of commits to one vault, made again whenever it is lost.
+/// A connection of its own that hears of commits to what one place names, made again whenever it is lost.
 ///
-/// It listens first and calls then, so that nothing falls between; whoever is called looks at the vault, and finds what was missed while there
+/// It listens first and calls then, so that nothing falls between; whoever is called looks at the rows, and finds what was missed while there
 /// was no connection. A server can leave out a notice as it can leave out rows: the next look finds what it kept back.
 final class PostgresWatch: Sendable {
   private let place: PostgresPlace
   private let bell: Bell
   private let hasEnded = Atomic<Bool>(false)
-  private let body: @Sendable () -> Void
-  /// A thread that waits and calls a body which reads the vault.
+  /// What throws is called again, once there is another connection.
+  typealias Body = @Sendable () throws(StoreError) -> Void
+  private let channel: String
+  private let body: Body
+  /// A thread that waits and calls a body which reads rows.
   private static let stackBytes = 512 * 1024
   /// Before a lost connection is made again, in milliseconds.
   private static let pause: Int32 = 500
 
-  init(_ place: PostgresPlace, _ body: @escaping @Sendable () -> Void) throws(StoreError) {
+  /// - Parameter channel: what is listened to; that of the vault unless given.
+  init(_ place: PostgresPlace, channel: String? = nil, _ body: @escaping Body) throws(StoreError) {
     self.place = place
+    self.channel = channel ?? place.schema
     self.body = body
     bell = try Bell()
   }
@@ -45,7 +50,7 @@ final class PostgresWatch: Sendable {
   private func listen() throws(StoreError) -> PostgresSession {
     let session = PostgresSession(place, patience: nil)
     let connection = try session.open()
-    try connection.perform("LISTEN \(place.schema)", until: session.deadline)
+    try connection.perform("LISTEN \(channel)", until: session.deadline)
     _ = try connection.answers(doing: "listen for changes", until: session.deadline)
     return session
   }
@@ -56,9 +61,9 @@ final class PostgresWatch: Sendable {
       do throws(StoreError) {
         if session == nil {
           session = try listen()
-          body()
+          try body()
         }
-        if let connection = try session?.open(), try connection.waitForNotice(bell) { body() }
+        if let connection = try session?.open(), try connection.waitForNotice(bell) { try body() }
       } catch {
         session = nil
         bell.wait(for: .milliseconds(Int64(Self.pause)))

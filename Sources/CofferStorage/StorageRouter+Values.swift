@@ -84,7 +84,9 @@ extension StorageRouter {
       try snapshot.plain.loadWanted()
       try plain.commit(
         snapshot.plain.batch,
-        decision: Decision(place: vault.place) { (_) throws(StoreError) in try snapshot.vault.loadWanted() })
+        decision: Decision(place: vault.place, kind: .comparison) { (_) throws(StoreError) in
+          try snapshot.vault.loadWanted()
+        })
     }
   }
 }
@@ -160,7 +162,8 @@ extension StorageRouter {
     let isDivisible = !plainBatch.writes.isEmpty && !vaultBatch.writes.isEmpty
     var decided: TransactionID?
     var isMade = false
-    let decision = Decision(place: vault.place) { [vault] (id) throws(StoreError) in
+    let kind: Decision.Kind = vaultBatch.writes.isEmpty ? .comparison : vault.sharesTransactions ? .shared : .own
+    let decision = Decision(place: vault.place, kind: kind) { [vault] (id) throws(StoreError) in
       var batch = vaultBatch
       batch.decides = isDivisible ? id : nil
       try vault.commit(batch, decision: nil)

@@ -71,6 +71,10 @@ public protocol Store<R>: Sendable {
   /// prepared outlives the process.
   func settle(with decisions: DecisionLookup)
 
+  /// Whether another store that has its values in the same database may add its writes to the transaction of a
+  /// ``commit(_:decision:)``, which then runs on the calling thread. Without an implementation of its own a store shares none.
+  var sharesTransactions: Bool { get }
+
   /// The stamp of the stored value of `name`, without opening it: of an expired one too, whose value nobody gets.
   ///
   /// Without an implementation of its own a store reads the value, and an expired one throws.
@@ -139,6 +143,9 @@ extension Store {
     guard R.self == Plain.self, let form = try load(name) as? PlainForm else { return Explanation(key: name, sources: []) }
     return Explanation(key: name, sources: [Explanation.Source(layer: .domain, place: place, form: form)])
   }
+
+  /// No transaction is shared.
+  public var sharesTransactions: Bool { false }
 
   /// Nothing is left to do.
   public func synchronize() throws(StoreError) {}
@@ -232,10 +239,27 @@ public struct Decision {
   /// Makes the decision, and records it under the id; nil where nothing was prepared, so that nobody will ask for it. Throwing
   /// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` means that it may have been made; throwing anything else, that it was not and never will be.
   public let make: (TransactionID?) throws(StoreError) -> Void
+  /// What ``make`` does in the other store, as far as that is known.
+  package let kind: Kind
+
+  /// What a decision does in the store that makes it.
+  package enum Kind: Sendable {
+    /// It reads and compares, and changes nothing.
+    case comparison
+    /// It commits in a transaction that takes along what a store in the same database offers on the calling thread.
+    case shared
+    /// It may commit by itself.
+    case own
+  }
 
   /// A decision recorded in the file `place`.
   public init(place: String, make: @escaping (TransactionID?) throws(StoreError) -> Void) {
+    self.init(place: place, kind: .own, make: make)
+  }
+
+  package init(place: String, kind: Kind, make: @escaping (TransactionID?) throws(StoreError) -> Void) {
     self.place = place
+    self.kind = kind
     self.make = make
   }
 }

@@ -108,6 +108,9 @@ public struct VaultPlace: Sendable {
     return try PinFolder(pins, calls: SystemCalls()).expected(at: found).compactMap { $0.map { VaultID(bytes: $0.bytes) } }
   }
 
+  /// The URL of a place on a server, as it was given; nil for a file.
+  package var url: String? { server?.url }
+
   /// Checks that a place on a server is one that this program knows how to open, without asking the server.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed URL, and for one

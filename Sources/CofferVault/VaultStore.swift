@@ -163,6 +163,9 @@ extension VaultStore {
   /// What the vault's file has recorded of transactions, which tells it to anybody, without a key.
   public var decisions: DecisionLookup? { DecidedTransactions.lookup }
 
+  /// A vault on a server shares its transactions with what else is in that database.
+  public var sharesTransactions: Bool { held.vaultPlace.url != nil }
+
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
     let core = try held.opened()

@@ -17,7 +17,9 @@ import Testing
     "CofferVault": [
       "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferSodium", "CCofferSQLite", "SystemPackage", "Logging",
     ],
-    "CofferPostgres": ["CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", "SystemPackage"],
+    "CofferPostgres": [
+      "CofferVault", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", "SystemPackage",
+    ],
     "CofferAgent": ["CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage"],
     "CofferValues": ["CofferStorage", "CofferDefaults", "CofferPlatform", "SystemPackage"],
     "CofferConfiguration": ["CofferStorage", "CofferPlatform", "Configuration"],

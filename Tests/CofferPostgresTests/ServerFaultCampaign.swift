@@ -129,23 +129,7 @@ import Testing
     }
     var tally: [String: Int] = [:]
     for (number, tool) in tools.enumerated() {
-      let lines = tool.stop()
-      var possible: Set<String> = []
-      for line in lines {
-        let words = line.split(separator: " ").map(String.init)
-        guard words.count == 2 else { continue }
-        tally[words[0], default: 0] += 1
-        switch words[0] {
-        case "acknowledged": possible = [words[1]]
-        case "unknown": possible.insert(words[1])
-        default: break
-        }
-      }
-      // Killed in the middle of a write, whose outcome it could not say.
-      let last = lines.last.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? 0
-      possible.insert("\(last + 1)")
-      // A busy machine may not have let it write at all.
-      if lines.isEmpty { possible.insert("nothing") }
+      let possible = tool.possibleValues(&tally)
       let stored = try text(vault.get(ItemName(service: "writer", account: "\(number)"))) ?? "nothing"
       #expect(possible.contains(stored), "writer \(number): \(stored) of \(possible)")
     }
@@ -192,5 +176,27 @@ final class PostgresTool {
   func stop() -> [String] {
     kill(process.processIdentifier, SIGKILL)
     return finish()
+  }
+
+  /// Kills it, and returns what a writer of increasing numbers may have stored by what it said of them.
+  func possibleValues(_ tally: inout [String: Int]) -> Set<String> {
+    let lines = stop()
+    var possible: Set<String> = []
+    for line in lines {
+      let words = line.split(separator: " ").map(String.init)
+      guard words.count == 2 else { continue }
+      tally[words[0], default: 0] += 1
+      switch words[0] {
+      case "acknowledged": possible = [words[1]]
+      case "unknown": possible.insert(words[1])
+      default: break
+      }
+    }
+    // Killed in the middle of a write, whose outcome it could not say.
+    let last = lines.last.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? 0
+    possible.insert("\(last + 1)")
+    // A busy machine may not have let it write at all.
+    if lines.isEmpty { possible.insert("nothing") }
+    return possible
   }
 }

@@ -31,7 +31,7 @@ private struct TerseStore<R: Route>: Store {
     #expect(try store.version(of: "kept") == store.base.version(of: "kept"))
     #expect(try store.version(of: "absent") == .absent)
     #expect(try store.explain("token").sources == [], "secrets have no layers")
-    #expect(store.part == "")
+    #expect(store.part == "" && !store.sharesTransactions)
     try store.synchronize()
     try store.close()
     #expect(try store.contains("kept"), "it holds nothing that a close would give back")

@@ -21,6 +21,18 @@ struct Consumer: Sendable {
         let place: VaultPlace = "postgresql://db.example.com/team#main"
         return try LockedVault.open(place, options: options).unlock(with: Credentials(keyFile: key))
       }
+      static func settings(_ place: VaultPlace) throws -> any Store<Plain> {
+        let interval = StorageKey("poll.interval", default: 30)
+        let settings = try PostgresDefaults.open(domain: "com.example.app", at: place)
+        try settings.set(settings.value(for: interval) + 1, for: interval)
+        let subscription: Subscription = try settings.changes.subscribe { event in
+          if case .changes(let changes) = event { for change in changes { print(change.name, change.cause) } }
+        }
+        subscription.cancel()
+        try settings.save(PlainForm.string("dark"), for: "theme")
+        print(try settings.names(), try settings.explain("theme"))
+        return settings
+      }
     """)
 
   private static let application = Consumer(

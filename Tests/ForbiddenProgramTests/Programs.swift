@@ -18,6 +18,7 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
     """
     import Coffer
     import CofferMemory
+    import CofferPostgres
     import CofferStorage
     import CofferValues
     enum \(name) {
@@ -146,6 +147,18 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
       forbidden: "static func f(_ app: StorageRouter) throws { try app.set(AuthToken(), for: keys.token) }",
       sentence: "cannot convert value of type 'P.AuthToken' to expected argument type 'Sealed<P.AuthToken>'",
       allowed: "static func f(_ app: StorageRouter) throws { try app.set(Sealed(AuthToken()), for: keys.token) }"),
+    ForbiddenProgram(
+      "a secret written to settings on a server",
+      forbidden: #"static func f(_ s: PostgresDefaults) throws { try s.set(Sealed("x"), for: keys.pin) }"#,
+      sentence: "cannot convert value of type 'StorageKey<Sealed<String>?, Vault>' to expected argument type",
+      allowed: "static func f(_ s: PostgresDefaults) throws { try s.set(3, for: keys.launches) }"),
+    ForbiddenProgram(
+      "settings on a server as the store of secrets",
+      forbidden:
+        "static func f(_ p: MemoryStore<Plain>, _ s: PostgresDefaults) throws { _ = try StorageRouter(plain: p, vault: s) }",
+      sentence: "cannot convert value of type 'PostgresDefaults.R' (aka 'Plain') to expected argument type 'Vault'",
+      allowed:
+        "static func f(_ s: PostgresDefaults, _ v: MemoryStore<Vault>) throws { _ = try StorageRouter(plain: s, vault: v) }"),
     ForbiddenProgram(
       "a router with its stores swapped",
       forbidden:

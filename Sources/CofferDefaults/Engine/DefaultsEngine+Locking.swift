@@ -16,7 +16,7 @@ extension DefaultsEngine {
     until deadline: LockDeadline? = nil, checkingName: Bool = false, _ body: (Journal) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try checkProcess()
-    try deciding.check(files.list)
+    try deciding.check(files.list.string)
     return try writing.withLock(until: deadline, busy: { busy }) { (writer, deadline) throws(StoreError) in
       let journal = try acquire(&writer, deadline, checkingName)
       defer { journal.unlock() }

@@ -143,10 +143,7 @@ extension DefaultsEngine {
 
   @inline(__always)
   private func checkWeight(_ weight: Int, _ state: borrowing EngineState, _ name: String?) throws(StoreError) {
-    guard weight > Budget.domain, weight > state.weight else { return }
-    throw StoreError(
-      .tooLarge(limit: Budget.domain), "the domain would weigh \(weight) bytes, over its limit of \(Budget.domain)", key: name,
-      place: files.list.string, cure: "remove values that are no preferences, or keep them in files; nothing was changed")
+    try Budget.check(weight: weight, before: state.weight, changing: name, in: files.list.string)
   }
 
   @inline(__always)

@@ -37,7 +37,7 @@ struct PreparedBatches {
   /// Compares and decides where nothing can be written: under the lock, if there is a journal to lock.
   func compare(_ expectations: [String: PlainForm?], then decision: Decision?) throws(StoreError) {
     try engine.checkProcess()
-    try engine.deciding.check(engine.files.list)
+    try engine.deciding.check(engine.files.list.string)
     try engine.writing.withLock { (writer) throws(StoreError) in
       let journal = writer.journal
       try journal?.lock()
@@ -177,29 +177,5 @@ struct PreparedBatches {
       defer { journal.unlock() }
       try resolve(journal)
     }
-  }
-}
-
-/// Knows which thread asks another store for a decision while it holds the domain's locks: its own writes here would wait for themselves,
-/// and are refused instead.
-struct Deciding: ~Copyable {
-  /// The thread's number; zero while there is none.
-  private let thread = Atomic<UInt32>(0)
-
-  /// Makes `decision`, with this thread marked.
-  func make(_ decision: Decision, _ id: TransactionID?) throws(StoreError) {
-    thread.store(coffer_thread_number(), ordering: .relaxed)
-    defer { thread.store(0, ordering: .relaxed) }
-    try decision.make(id)
-  }
-
-  /// Throws ``/CofferPlatform/StoreError`` `.reentrant` on that thread.
-  @inline(__always)
-  func check(_ place: @autoclosure () -> FilePath) throws(StoreError) {
-    let thread = thread.load(ordering: .relaxed)
-    guard thread != 0, thread == coffer_thread_number() else { return }
-    throw StoreError(
-      .reentrant, "the domain was written while a decision about it was being made", place: place().string,
-      cure: "write before or after the transaction, or make the write a part of it")
   }
 }

@@ -8,16 +8,20 @@ internal import Foundation
 /// What another process does with a vault on a server.
 ///
 /// `TestTool shared-count PLACE KEYFILE COUNT` adds one to the item `count` so many times. `shared-write PLACE KEYFILE NUMBER COUNT` stores
-/// increasing numbers in an item of its own, and says of each whether it was acknowledged, refused, or left unknown.
+/// increasing numbers in an item of its own, and says of each whether it was acknowledged, refused, or left unknown. `settings-count PLACE COUNT`
+/// and `settings-write PLACE NUMBER COUNT` do so with settings there. `shared-both PLACE KEYFILE NUMBER` stores increasing numbers in a setting
+/// and an item together, without end.
 enum SharedVerbs {
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
-    guard verb.hasPrefix("shared-") else { return false }
+    guard verb.hasPrefix("shared-") || verb.hasPrefix("settings-") else { return false }
     PostgresVaults.use()
     let place = VaultPlace(arguments[0])
+    if verb.hasPrefix("settings-") { return try settings(verb, place, arguments) }
     let vault = try LockedVault.open(place, options: VaultVerbs.options).unlock(with: VaultVerbs.credentials(arguments[1]))
     switch verb {
     case "shared-count": try count(vault, Int(arguments[2]) ?? 0)
     case "shared-write": try write(vault, arguments[2], Int(arguments[3]) ?? 0)
+    case "shared-both": try both(place, VaultStore(service: "app", vault: vault), arguments[2])
     default: return false
     }
     return true
@@ -40,9 +44,48 @@ enum SharedVerbs {
 
   private static func write(_ vault: borrowing UnlockedVault, _ number: String, _ times: Int) throws {
     let name = try ItemName(service: "writer", account: number)
+    try write(times) { step in try vault.set(SecretForm(VaultVerbs.secret("\(step)")), for: name) }
+  }
+
+  private static func settings(_ verb: String, _ place: VaultPlace, _ arguments: [String]) throws -> Bool {
+    let store = try PostgresDefaults.open(domain: "app", at: place)
+    switch verb {
+    case "settings-count":
+      var done = 0
+      while done < Int(arguments[1]) ?? 0 {
+        do {
+          try store.update("count") { (form) throws(StoreError) in
+            guard case .integer(let count)? = form else { return .integer(1) }
+            return .integer(count + 1)
+          }
+          done += 1
+        } catch { guard [.busy, .unreachable].contains(error.kind) else { throw error } }
+      }
+      VaultVerbs.say("done \(done)")
+    case "settings-write": try write(Int(arguments[2]) ?? 0) { try store.save(.string("\($0)"), for: arguments[1]) }
+    default: return false
+    }
+    return true
+  }
+
+  private static func both(_ place: VaultPlace, _ vault: VaultStore, _ name: String) throws {
+    let keys = TransactionKeys()
+    let router = try StorageRouter(
+      plain: PostgresDefaults.open(domain: "app", at: place), vault: vault, keys: keys)
+    try write(.max) { step in
+      try router.transaction { transaction in
+        try transaction.set("\(name) \(step)", for: keys.theme)
+        try transaction.set("\(name) \(step)", for: keys.size)
+        try transaction.set(Sealed("\(name) \(step)"), for: keys.token)
+      }
+    }
+  }
+
+  /// Has `store` store increasing numbers, and says of each what became of it.
+  private static func write(_ times: Int, _ store: (Int) throws -> Void) throws {
     for step in 1...times {
       do {
-        try vault.set(SecretForm(VaultVerbs.secret("\(step)")), for: name)
+        try store(step)
         VaultVerbs.say("acknowledged \(step)")
       } catch let error as StoreError where [.busy, .unreachable].contains(error.kind) {
         VaultVerbs.say("refused \(step)")

@@ -1,0 +1,58 @@
+package import CofferPlatform
+package import CofferStorage
+
+/// What this plain store holds names and values to, and how its journal writes a value, for a plain store that lies elsewhere: what one of
+/// them takes the other does too.
+package enum StoredPlain {
+  /// Bytes of content in one value, at most.
+  package static var largestValue: Int { Budget.value }
+  /// Names that a domain can have, at most: a name weighs something, and so does the smallest value.
+  package static var mostNames: Int { Budget.domain / (Budget.perElement + 1) }
+
+  /// Returns `name` when it can name a domain.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
+  package static func checked(domain name: String) throws(StoreError) -> String { try DefaultsDomain.check(name) }
+
+  /// Returns `name` when it can name a value.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
+  package static func checked(_ name: String) throws(StoreError) -> String {
+    try StorableForm.check(name: name)
+    return name
+  }
+
+  /// `form` as it is stored under `name`, where it can be: each number has one form.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`.
+  package static func settled(_ form: PlainForm, for name: String) throws(StoreError) -> PlainForm {
+    try StorableForm.check(form, for: name)
+    return StorableForm.settled(form, in: .binary)
+  }
+
+  /// The weight of a value under its name within its domain; none where there is no value.
+  package static func weight(of form: PlainForm?, under name: String) -> Int { Budget.weight(of: form, under: name) }
+
+  /// Throws where a change, of `name` among others, makes a domain weigh more than one may, unless it weighed as much before.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)``.
+  package static func check(weight: Int, before: Int, changing name: String?, in place: String) throws(StoreError) {
+    try Budget.check(weight: weight, before: before, changing: name, in: place)
+  }
+
+  /// The bytes that the journal has for `form`.
+  package static func encoded(_ form: PlainForm) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: FormCodec.count(form)) { buffer, count in
+      var writer = ByteWriter(UnsafeMutableRawBufferPointer(buffer), at: 0)
+      FormCodec.put(form, &writer)
+      count = buffer.count
+    }
+  }
+
+  /// The value that `bytes` are; nil where they are none.
+  package static func decoded(_ bytes: UnsafeRawBufferPointer) -> PlainForm? {
+    var reader = ByteReader(bytes)
+    guard case .some(let form?) = FormCodec.take(&reader), reader.isAtEnd else { return nil }
+    return form
+  }
+}

@@ -1,0 +1,87 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import Synchronization
+
+/// What a plain store has of a transaction whose other half goes to a vault in the same database: the vault's connection makes both in one
+/// transaction of the server.
+///
+/// It is offered on the thread that commits, and the first write of a vault on that thread takes it. Used from that thread alone.
+final class PlainHalf {
+  private let write: PlainWrite
+  private let expectations: [String: PlainForm?]
+  private let changes: [(name: String, form: PlainForm?)]
+  /// What the plain store's database is known by.
+  private let database: [[UInt8]]
+  private(set) var state = State.offered
+
+  enum State {
+    case offered
+    /// It is in a transaction, which was not made.
+    case begun
+    case made
+    /// Nobody answered the commit.
+    case lost
+  }
+
+  init(
+    _ write: PlainWrite, if expectations: [String: PlainForm?], _ changes: [(name: String, form: PlainForm?)],
+    in database: [[UInt8]]
+  ) {
+    self.write = write
+    self.expectations = expectations
+    self.changes = changes
+    self.database = database
+  }
+
+  // MARK: Handing over
+
+  private struct Offer: @unchecked Sendable { let half: PlainHalf }
+  /// By the number of the thread.
+  private static let offers = Mutex<[UInt32: Offer]>([:])
+
+  /// Runs `body`, which has a vault write on this thread.
+  func offering(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    let (thread, offer) = (coffer_thread_number(), Offer(half: self))
+    Self.offers.withLock { $0[thread] = offer }
+    defer { Self.offers.withLock { _ = $0.removeValue(forKey: thread) } }
+    try body()
+  }
+
+  /// What was offered on this thread, once.
+  static func take() -> PlainHalf? {
+    let thread = coffer_thread_number()
+    return offers.withLock { $0.removeValue(forKey: thread) }?.half
+  }
+
+  // MARK: Within the vault's transaction
+
+  /// Takes the plain store's lock and compares what was read, before the vault takes its own.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where the connection leads to another database, ``/CofferPlatform/StoreError/Kind/conflict``.
+  func begin(_ connection: PostgresConnection, _ session: PostgresSession) throws(StoreError) {
+    state = .begun
+    do throws(StoreError) {
+      guard !Set(database).isDisjoint(with: session.facts.database) else { throw Self.apart(write.table.place) }
+      try write.begin(connection, session)
+      try write.compare(expectations)
+      try write.change(changes)
+    } catch {
+      connection.rollBack(until: session.deadline)
+      throw error
+    }
+  }
+
+  func queue(_ connection: PostgresConnection, _ deadline: ContinuousClock.Instant) throws(StoreError) {
+    try write.queue(connection, deadline)
+  }
+
+  /// Notes what became of the vault's transaction.
+  func end(_ state: State) { self.state = state }
+
+  /// Why the two halves of a transaction cannot be made together.
+  static func apart(_ place: String) -> StoreError {
+    StoreError(
+      .unsupported, "a transaction writes to this plain store and to a vault that is not opened here in the same database",
+      place: place, cure: "keep both in one database and open both in this process, or write one after the other")
+  }
+}

@@ -1,0 +1,28 @@
+package import CofferPlatform
+package import Synchronization
+
+/// Knows which thread asks another store for a decision while it holds a domain's locks: its own writes here would wait for themselves,
+/// and are refused instead.
+package struct Deciding: ~Copyable {
+  /// The thread's number; zero while there is none.
+  @usableFromInline let thread = Atomic<UInt32>(0)
+
+  package init() {}
+
+  /// Makes `decision`, with this thread marked.
+  package func make(_ decision: Decision, _ id: TransactionID?) throws(StoreError) {
+    thread.store(coffer_thread_number(), ordering: .relaxed)
+    defer { thread.store(0, ordering: .relaxed) }
+    try decision.make(id)
+  }
+
+  /// Throws ``/CofferPlatform/StoreError`` `.reentrant` on that thread.
+  @inlinable
+  package func check(_ place: @autoclosure () -> String) throws(StoreError) {
+    let thread = thread.load(ordering: .relaxed)
+    guard thread != 0, thread == coffer_thread_number() else { return }
+    throw StoreError(
+      .reentrant, "the domain was written while a decision about it was being made", place: place(),
+      cure: "write before or after the transaction, or make the write a part of it")
+  }
+}

@@ -1,0 +1,214 @@
+import Coffer
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import CofferTesting
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferPostgres
+
+/// Settings of a fleet, on a real server.
+@Suite(.tags(.process), .wholeRun) struct PostgresDefaultsTests {
+  @Test(arguments: ConformanceCheck.allCases) func `settings on a server conform`(check: ConformanceCheck) async throws {
+    guard let server = DatabaseServer.shared else { return }
+    var abilities = StoreConformance<Plain>.Abilities()
+    abilities.prepares = false
+    abilities.decides = false
+    abilities.largestValue = 1 << 20
+    let store = StoreConformance<Plain>("PostgresDefaults", abilities: abilities) {
+      let place = VaultPlace(server.place())
+      let store = try PostgresDefaults.open(domain: "app", at: place)
+      return .init(store, reopen: { try PostgresDefaults.open(domain: "app", at: place) }, close: { try store.close() })
+    }
+    try await store.run(check)
+  }
+
+  @Test func `names, values and sizes are those of the plain store in files, and names are told apart by their bytes`() throws {
+    guard let server = DatabaseServer.shared else { return }
+    let place = VaultPlace(server.place())
+    for bad in ["", ".", "..", "a/b", "a\nb", String(repeating: "d", count: 201)] {
+      #expect(kind { _ = try PostgresDefaults.open(domain: bad, at: place) } == .invalidName)
+    }
+    let store = try PostgresDefaults.open(domain: "a'; DROP SCHEMA x; --", at: place)
+    #expect(kind { try store.save(.bool(true), for: "a\u{FFFE}") } == .invalidName)
+    #expect(kind { try store.save(.string("\u{1}"), for: "a") } == .unencodable)
+    var deep = PlainForm.integer(1)
+    for _ in 0..<33 { deep = .array([deep]) }
+    #expect(kind { try store.save(deep, for: "a") } == .unencodable)
+    let date = PlainForm.date(Date(timeIntervalSinceReferenceDate: 0.25))
+    for (name, form) in [("e\u{301}", date), ("\u{e9}", .real(.nan)), ("%_\\'", .unsigned(7))] { try store.save(form, for: name) }
+    #expect(try store.load("e\u{301}") == date && store.load("\u{e9}") == .real(.nan) && store.load("%_\\'") == .integer(7))
+    #expect(try store.names().map(\.utf8.count).sorted() == [2, 3, 4])
+    #expect(try PostgresDefaults.open(domain: "other", at: place).names() == [], "a domain is not another")
+
+    let full = try PostgresDefaults.open(domain: "full", at: place)
+    try full.save(.string("a"), for: "a")
+    // As though there were sixteen megabytes.
+    let domain = "\(full.table.schema).plain_domain WHERE domain = 'full'"
+    try server.sql("UPDATE \(domain.replacing(" WHERE", with: " SET weight = \((16 << 20) - 40) WHERE"))")
+    #expect(kind { try full.save(.string("much!"), for: "more") } == .tooLarge(limit: 16 << 20))
+    try full.save(.string("ab"), for: "a")
+    try full.save(nil, for: "a")
+    try full.save(.string("much!"), for: "more")
+    #expect(try server.sql("SELECT \(16 << 20) - weight, names, version FROM \(domain)") == "33|1|4")
+    #expect(try full.names() == ["more"])
+    // Of its commits the last are remembered.
+    try server.sql("UPDATE \(domain.replacing(" WHERE", with: " SET version = 1030 WHERE"))")
+    try full.save(.string("less"), for: "more")
+    #expect(try server.sql("SELECT version FROM \(full.table.schema).plain_commit WHERE domain = 'full'") == "1031")
+  }
+
+  @Test func `what is no place for settings is refused, with its reason`() throws {
+    guard let server = DatabaseServer.shared else { return }
+    #expect(kind { _ = try PostgresDefaults.open(domain: "a", at: "/srv/vault.sqlite") } == .unsupported)
+    let error = #expect(throws: StoreError.self) {
+      _ = try PostgresDefaults.open(domain: "a", at: "postgresql://u:hidden@host/db#main")
+    }
+    #expect(error?.kind == .invalidName && error.map { !"\($0)".contains("hidden") } == true)
+    let foreign = server.place()
+    let schema = "coffer_\(foreign.drop { $0 != "#" }.dropFirst())"
+    try server.sql("CREATE SCHEMA \(schema); CREATE TABLE \(schema).plain (a text)")
+    #expect(kind { _ = try PostgresDefaults.open(domain: "a", at: VaultPlace(foreign)) } == .damaged)
+    let early = server.place("e\(UInt64.random(in: 0 ... .max))", "options=-csynchronous_commit%3Doff")
+    let refusing = try PostgresDefaults.open(domain: "a", at: VaultPlace(early))
+    #expect(kind { try refusing.save(.bool(true), for: "a") } == .refused)
+    let allowing = try PostgresDefaults.open(
+      domain: "a", at: VaultPlace(early.replacing("#", with: "&coffer_allow_async=1#")))
+    try allowing.save(.bool(true), for: "a")
+    #expect(try refusing.load("a") == .bool(true))
+    // Who may write the table says what is there, and is believed where it is a value at all.
+    try server.sql("UPDATE \(refusing.table.schema).plain SET form = '\\x01'")
+    #expect(try refusing.load("a") == .bool(false))
+    try server.sql("UPDATE \(refusing.table.schema).plain SET form = '\\x63'")
+    #expect(kind { _ = try refusing.load("a") } == .damaged)
+  }
+
+  @Test func `settings and a vault share a schema, whichever was there first, and neither takes the other away`() throws {
+    guard let first = try SharedVault(), let second = try SharedVault() else { return }
+    let before = try PostgresDefaults.open(domain: "app", at: first.place)
+    try before.save(.string("kept"), for: "a")
+    #expect(kind { _ = try first.unlock() } == .noVault)
+    let vault = try first.create()
+    try vault.set(form("1"), for: name("a"))
+    #expect(kind { try first.create() } == .alreadyExists)
+    #expect(try before.load("a") == .string("kept") && vault.verify().items == 1)
+
+    let other = try second.create()
+    let after = try PostgresDefaults.open(domain: "app", at: second.place)
+    try after.save(.string("kept"), for: "a")
+    try other.set(form("2"), for: name("a"))
+    try other.rotate()
+    let file = second.folder.path.appending("backup.sqlite")
+    _ = try LockedVault.open(second.place, options: .withoutPins).backup(to: file)
+    #expect(try after.load("a") == .string("kept") && second.unlock().verify().items == 1)
+  }
+
+  @Test func `a reader's role reads and observes settings, a writer's writes them, whenever the tables were made`() throws {
+    guard let shared = try SharedVault() else { return }
+    let keys = SettingsKeys()
+    let role = "r\(UInt64.random(in: 0 ... .max))"
+    _ = try shared.create()
+    try shared.server.sql("CREATE ROLE \(role) LOGIN")
+    try shared.server.sql("CREATE ROLE w\(role) LOGIN")
+    for sql in PostgresSchema.grants(shared.schema, readers: role, writers: "w\(role)") { try shared.server.sql(sql) }
+    let place = { (role: String) in VaultPlace(shared.url.replacing("//coffer@", with: "//\(role)@")) }
+    #expect(kind { _ = try PostgresDefaults.open(domain: "app", at: place("w\(role)")) } == .denied, "who may make no tables")
+    let owner = try PostgresDefaults.open(domain: "app", at: shared.place)
+    try owner.save(.string("light"), for: "theme")
+    let reader = try PostgresDefaults.open(domain: "app", at: place(role))
+    let told = Collected<String>()
+    let subscription = try reader.changes.subscribe { event in
+      if case .changes(let changes) = event { for change in changes { told.add(change.name) } }
+    }
+    defer { subscription.cancel() }
+    let writer = try PostgresDefaults.open(domain: "app", at: place("w\(role)"))
+    try writer.save(.string("dark"), for: "theme")
+    eventually("the reader is told") { told.all == ["theme"] }
+    #expect(try reader.load("theme") == .string("dark"))
+    #expect(kind { try reader.save(.string("x"), for: "theme") } == .readOnly)
+    // Both halves at one moment, which needs no lock.
+    let vault = try LockedVault.open(place(role), options: .withoutPins).unlock(with: shared.credentials())
+    let router = try StorageRouter(plain: reader, vault: VaultStore(service: "app", vault: vault), keys: keys)
+    #expect(try router.values(keys.theme, keys.token).0 == "dark")
+  }
+
+  @Test func `changes of others are told once each, over broken connections and a server that was started again`() throws {
+    guard let server = DatabaseServer.make() else { return }
+    let place = VaultPlace(server.place())
+    let store = try PostgresDefaults.open(domain: "app", at: place)
+    try store.save(.integer(0), for: "there before")
+    let told = Collected<Change>()
+    let events = Collected<ChangeFeed.Event>()
+    let subscription = try store.changes.subscribe { event in
+      events.add(event)
+      if case .changes(let changes) = event { for change in changes { told.add(change) } }
+    }
+    let other = try PostgresDefaults.open(domain: "app", at: place)
+    try other.save(.integer(1), for: "first")
+    try store.save(.integer(1), for: "own")
+    try other.save(nil, for: "first")
+    try PostgresDefaults.open(domain: "another", at: place).save(.integer(1), for: "elsewhere")
+    eventually("they are told") { told.all.last == Change("first", .removed, by: .otherProcess(id: nil)) }
+    #expect(told.all.filter { $0.name == "own" } == [Change("own", .set, by: .thisProcess)])
+    #expect(told.all.filter { $0.name == "first" }.count <= 2 && told.all.allSatisfy { $0.name == "own" || $0.name == "first" })
+
+    for number in 0..<40 {
+      if number % 16 == 8 {
+        try server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'coffer'")
+      }
+      eventually("the other writes") { kind { try other.save(.integer(1), for: "n\(number)") } == nil }
+    }
+    let names = Set((0..<40).map { "n\($0)" })
+    eventually("all are told") { names.isSubset(of: told.all.map(\.name)) }
+    #expect(told.all.filter { names.contains($0.name) }.count == names.count, "each once")
+    try server.crash()
+    eventually("the other writes again") { kind { try other.save(.integer(1), for: "after a crash") } == nil }
+    try other.save(nil, for: "n7")
+    eventually("both are told") { Set(told.all.suffix(2).map(\.name)) == ["after a crash", "n7"] }
+    #expect(told.all.filter { $0.name == "after a crash" }.count == 1 && !events.all.contains(.access))
+
+    // A backup that was put back: what was known is no part of its history.
+    try server.sql("UPDATE \(store.table.schema).plain_domain SET version = version - 1 WHERE domain = 'app'")
+    try server.sql("UPDATE \(store.table.schema).plain_commit SET id = decode(md5('x'), 'hex')")
+    try other.save(.integer(2), for: "anew")
+    eventually("reads may give something else") { events.all.contains(.access) }
+    try other.save(.integer(3), for: "anew")
+    eventually("what comes next is told") { told.all.last == Change("anew", .set, by: .otherProcess(id: nil)) }
+    subscription.cancel()
+  }
+
+  @Test func `no call waits without an end, and a server that is away is said to be`() throws {
+    guard let server = DatabaseServer.make() else { return }
+    let place = VaultPlace(server.place("main", "coffer_timeout=1"))
+    let store = try PostgresDefaults.open(domain: "app", at: place)
+    try store.save(.integer(1), for: "a")
+    // Another machine, whose update takes its time.
+    let slow = try PostgresDefaults.open(domain: "app", at: VaultPlace(server.place("main")))
+    try slow.update("a") { (old) throws(StoreError) in
+      let done = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        #expect(kind { try store.save(.integer(2), for: "a") } == .busy)
+        #expect((try? store.load("a")) == .integer(1), "a read waits for no writer")
+        done.signal()
+      }
+      done.wait()
+      return .integer(2)
+    }
+    try store.save(.integer(3), for: "a")
+    try server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'coffer'")
+    #expect(try store.load("a") == .integer(3), "nothing was asked of the connection that was ended")
+    server.stop(SIGINT)
+    eventually("the server is gone") { kind { _ = try store.load("a") } == .unreachable }
+    #expect(kind { _ = try PostgresDefaults.open(domain: "app", at: place) } == .unreachable)
+  }
+}
+
+/// Keys of both routes.
+struct SettingsKeys: KeySpace {
+  let theme = StorageKey("theme", default: "absent")
+  let size = StorageKey("size", default: "absent")
+  let token = StorageKey("token", secret: String.self)
+  let other = StorageKey("other", secret: String.self)
+}
