@@ -27,24 +27,14 @@ struct DoctorFixKillCampaign {
       try FileManager.default.copyItem(atPath: home.path + "/pins", toPath: pins)
     }
     try prepare()
-    let traced = try home.program(["strace", "-f", "-qq", "-o", home.path + "/trace", "-e", "trace=\(Self.calls)"] + words)
-    guard let traced, traced.status == 0 else { return print("skipped: strace cannot trace a process here") }
-    var counts: [Substring: Int] = [:]
-    var places: [(call: String, number: Int)] = []
-    for line in try home.content("trace").split(separator: "\n") {
-      guard let call = line.split(separator: " ").dropFirst().first?.split(separator: "(").first else { continue }
-      counts[call, default: 0] += 1
-      places.append((String(call), counts[call, default: 0]))
-    }
+    guard var places = try home.calls(Self.calls, of: words) else { return }
     let all = places.count
     // From where on it does what can be left half done.
     places = places.suffix(Campaign.isLong ? all : 40)
     var killed = 0, emptied = 0
     for place in Campaign.cases(places.count, short: 7).map({ places[$0] }) {
       try prepare()
-      let fault = "inject=\(place.call):signal=SIGKILL:when=\(place.number)"
-      let answer = try home.program(
-        ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(place.call)", "-e", fault] + words)
+      let answer = try home.program(place.killer + words)
       if answer?.status != 0 { killed += 1 }
       let left = try home.content(".netrc")
       if left.isEmpty { emptied += 1 }

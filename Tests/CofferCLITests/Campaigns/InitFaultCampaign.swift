@@ -11,45 +11,27 @@ struct InitFaultCampaign {
   private static let calls =
     "openat,pread64,pwrite64,fsync,fdatasync,ftruncate,fcntl,newfstatat,fstat,?unlink,unlinkat,?rename,renameat2,?mkdir,?access,read,write"
 
-  /// How often each call is made by an init that nothing stands in the way of; nil where there is no strace.
-  private func counts() throws -> [(call: String, count: Int)]? {
-    let home = try Home()
-    let log = home.path + "/trace"
-    let traced = try home.program(
-      ["strace", "-f", "-qq", "-o", log, "-e", "trace=\(Self.calls)", Home.coffer, "init", "-q", "--new-key-file"]
-        + [home.path + "/key"])
-    guard let traced, traced.status == 0 else { return nil }
-    var counts: [String: Int] = [:]
-    for line in try home.content("trace").split(separator: "\n") {
-      guard let name = line.split(separator: " ").dropFirst().first?.split(separator: "(").first else { continue }
-      counts[String(name), default: 0] += 1
-    }
-    return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-  }
-
   @Test func `whichever call of init fails, no vault is left without its key`() throws {
-    guard let counts = try counts() else { return print("skipped: strace cannot trace a process here") }
-    var places = counts.flatMap { call, count in (1...count).map { (call: call, number: $0) } }
+    let whole = try Home()
+    guard var places = try whole.calls(Self.calls, of: [Home.coffer, "init", "-q", "--new-key-file", whole.path + "/key"]) else {
+      return
+    }
     let all = places.count
     if !Campaign.isLong { places = places.enumerated().filter { $0.offset % 45 == 44 }.map(\.element) }
     var made = 0, failed = 0
-    for (call, number) in places {
+    for place in places {
       let home = try Home()
       let key = home.path + "/key"
-      let words = [
-        "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):error=EIO:when=\(number)",
-        Home.coffer, "init", "-q", "--new-key-file", key,
-      ]
-      let answer = try #require(try home.program(words))
+      let answer = try #require(try home.program(place.failure + [Home.coffer, "init", "-q", "--new-key-file", key]))
       if answer.status != 0 { failed += 1 }
       if home.exists("data/vault.sqlite") {
         made += 1
-        #expect(try home.coffer("vault verify --key-file \(key)").status == 0, "\(call) \(number): \(answer)")
+        #expect(try home.coffer("vault verify --key-file \(key)").status == 0, "\(place): \(answer)")
       } else {
-        #expect(answer.status != 0, "\(call) \(number): \(answer)")
+        #expect(answer.status != 0, "\(place): \(answer)")
         // A killed program's key file, or one that could not be removed, is the caller's to look at.
         unlink(key)
-        #expect(try home.coffer("init -q --new-key-file \(key)").status == 0, "\(call) \(number): \(answer)")
+        #expect(try home.coffer("init -q --new-key-file \(key)").status == 0, "\(place): \(answer)")
       }
     }
     print("init: \(places.count) of \(all) calls failed, \(failed) times it said so, \(made) vaults that open")

@@ -18,17 +18,8 @@ struct JoinKillCampaign {
     let invitation = try owner.changesKey("vault slot add --recipient \(recipient)")
     let identity = try guest.content("me")
     let words = [Home.coffer, "vault", "join", owner.vault, invitation, "--save", "-q"]
-    let log = guest.path + "/trace"
-    let traced = try guest.program(["strace", "-f", "-qq", "-o", log, "-e", "trace=\(Self.calls)"] + words)
-    guard let traced, traced.status == 0 else { return print("skipped: strace cannot trace a process here") }
+    guard var places = try guest.calls(Self.calls, of: words) else { return }
     // From where on it does what can be left half done: its own files come after the program's and the vault's.
-    var counts: [Substring: Int] = [:]
-    var places: [(call: String, number: Int)] = []
-    for line in try guest.content("trace").split(separator: "\n") {
-      guard let call = line.split(separator: " ").dropFirst().first?.split(separator: "(").first else { continue }
-      counts[call, default: 0] += 1
-      places.append((String(call), counts[call, default: 0]))
-    }
     let all = places.count
     places = places.suffix(Campaign.isLong ? all : 60)
     var killed = 0, saved = 0
@@ -37,9 +28,7 @@ struct JoinKillCampaign {
       for folder in ["state", "run"] where guest.exists(folder) {
         try FileManager.default.removeItem(atPath: "\(guest.path)/\(folder)")
       }
-      let fault = "inject=\(place.call):signal=SIGKILL:when=\(place.number)"
-      let answer = try guest.program(
-        ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(place.call)", "-e", fault] + words)
+      let answer = try guest.program(place.killer + words)
       if answer?.status != 0 { killed += 1 }
       let left = try guest.content("me")
       #expect([identity, "\(identity)\(invitation)\n"].contains(left) && guest.mode("me") == 0o600, "\(place): \(left.count)")

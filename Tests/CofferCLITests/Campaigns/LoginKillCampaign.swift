@@ -35,43 +35,14 @@ struct LoginKillCampaign {
     }
   }
 
-  /// Where a command can be killed: the calls that it makes by name, and each by its number. Nil where nothing can be traced.
-  private func places(_ home: Home, _ run: ([String]) throws -> Int32) throws -> [(call: String, number: Int)]? {
-    let log = "\(home.path)/trace"
-    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace"),
-      try run(["/usr/bin/strace", "-f", "-qq", "-o", log, "-e", "trace=\(Self.calls)"]) == 0
-    else {
-      print("skipped: strace cannot trace a process here")
-      return nil
-    }
-    var counts: [String: Int] = [:]
-    var places: [(call: String, number: Int)] = []
-    for line in try home.content("trace").split(separator: "\n") {
-      guard let call = line.split(separator: " ").dropFirst().first?.split(separator: "(").first.map(String.init), call != "<...",
-        call.allSatisfy({ $0.isLetter || $0.isNumber })
-      else { continue }
-      counts[call, default: 0] += 1
-      places.append((call, counts[call, default: 0]))
-    }
-    unlink(log)
-    return places
-  }
-
-  private func killer(_ place: (call: String, number: Int)) -> [String] {
-    [
-      "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(place.call)",
-      "-e", "inject=\(place.call):signal=SIGKILL:when=\(place.number)",
-    ]
-  }
-
   /// From where on the program does what can be left half done: the rest is its start. All in the long form.
-  private func chosen(_ places: [(call: String, number: Int)]) -> [(call: String, number: Int)] {
+  private func chosen(_ places: [TracedCall]) -> [TracedCall] {
     let end = places.suffix(Campaign.isLong ? places.count : 400)
     return Campaign.cases(end.count, short: 8).map { end[end.startIndex + $0] }
   }
 
   /// That no file has a token in it but sealed, and the vault is what it was or what it should be.
-  private func checkSound(_ home: Home, _ place: (call: String, number: Int)) throws {
+  private func checkSound(_ home: Home, _ place: TracedCall) throws {
     #expect(try home.coffer("vault verify").status == 0, "\(place)")
     for file in FileManager.default.enumerator(atPath: home.path) ?? .init() {
       let content = FileManager.default.contents(atPath: "\(home.path)/\(file)")
@@ -90,14 +61,14 @@ struct LoginKillCampaign {
     let home = try Home.loggedIn(server)
     let old = try home.coffer("auth token").out
     let scene = try Scene(home)
-    guard let places = try places(home, { try logIn(home, server, by: $0) }) else { return }
+    guard let places = try home.calls(Self.calls, { try logIn(home, server, by: $0) }) else { return }
     var outcomes: [String: Int] = [:]
     for (index, place) in chosen(places).enumerated() {
       try scene.restore()
-      let isKilled = try logIn(home, server, by: killer(place)) != 0
+      let isKilled = try logIn(home, server, by: place.killer) != 0
       // The second death of a pair, in the command that comes next.
       if index % 3 == 1 {
-        _ = try logIn(home, server, by: killer(places[places.count - 1 - index * 7 % places.count]))
+        _ = try logIn(home, server, by: places[places.count - 1 - index * 7 % places.count].killer)
       } else if index % 3 == 2 {
         try server.fault(503, at: "/token")
         try home.transcript("auth refresh", err: "status 503", exit: 75)
@@ -119,13 +90,13 @@ struct LoginKillCampaign {
     let server = try OAuthServer(.authlib)
     let home = try Home.loggedIn(server)
     let refresh = { (tracer: [String]) in try home.start(by: tracer, ["auth", "refresh", Home.host]).end().status }
-    guard let places = try places(home, refresh) else { return }
+    guard let places = try home.calls(Self.calls, refresh) else { return }
     var outcomes: [String: Int] = [:]
     for place in chosen(places) {
       try home.logIn(server)
       let old = try home.coffer("auth token").out
       let before = try server.control("counts")["refresh"]
-      let isKilled = try refresh(killer(place)) != 0
+      let isKilled = try refresh(place.killer) != 0
       let wasAsked = try server.control("counts")["refresh"] != before
       try checkSound(home, place)
       let token = try home.coffer("auth token")
@@ -145,12 +116,12 @@ struct LoginKillCampaign {
     let server = try OAuthServer(.authlib)
     let home = try Home.loggedIn(server)
     let logout = { (tracer: [String]) in try home.start(by: tracer, ["auth", "logout", Home.host]).end().status }
-    guard let places = try places(home, logout) else { return }
+    guard let places = try home.calls(Self.calls, logout) else { return }
     var outcomes: [String: Int] = [:]
     for place in chosen(places) {
       try home.logIn(server)
       let old = try home.coffer("auth token").out
-      let isKilled = try logout(killer(place)) != 0
+      let isKilled = try logout(place.killer) != 0
       try checkSound(home, place)
       let token = try home.coffer("auth token")
       #expect(token.status == 0 && token.out == old || token.status == 1, "\(place): \(token.err)")

@@ -30,27 +30,14 @@ struct MirrorKillCampaign {
     try home.transcript("vault set a", in: "0")
     try home.transcript("vault mirror \(mirror) -q")
     try commit()
-    let traced = try home.program(
-      ["strace", "-f", "-qq", "-o", home.path + "/trace", "-e", "trace=\(Self.calls)"] + words)
-    guard let traced, traced.status == 0 else { return print("skipped: strace cannot trace a process here") }
-    var counts: [Substring: Int] = [:]
-    var places: [(call: String, number: Int)] = []
-    for line in try home.content("trace").split(separator: "\n") {
-      guard let call = line.split(separator: " ").dropFirst().first?.split(separator: "(").first else { continue }
-      counts[call, default: 0] += 1
-      places.append((String(call), counts[call, default: 0]))
-    }
+    guard var places = try home.calls(Self.calls, of: words) else { return }
     // From where on something is made: the program's own files and those of the vault come before.
     let all = places.count
     places = places.suffix(Campaign.isLong ? all : 40)
     var killed = 0, tally = ["old": 0, "new": 0, "none": 0]
     for place in Campaign.cases(places.count, short: 2).map({ places[$0] }) {
       try commit()
-      let answer = try home.program(
-        [
-          "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(place.call)", "-e",
-          "inject=\(place.call):signal=SIGKILL:when=\(place.number)",
-        ] + words)
+      let answer = try home.program(place.killer + words)
       if answer?.status != 0 { killed += 1 }
       let left = try home.coffer("vault get a -q --offline \(mirror)")
       switch (left.status, left.out) {

@@ -1,0 +1,46 @@
+import Foundation
+
+/// A system call of a program, the `number`th of its name: strace(1) can kill the program there, or have the call fail.
+struct TracedCall: CustomStringConvertible {
+  let name: String
+  let number: Int
+
+  var description: String { "\(name) \(number)" }
+  /// The words before a program that is killed at this call.
+  var killer: [String] { tracer("signal=SIGKILL") }
+  /// The words before a program whose call fails with EIO.
+  var failure: [String] { tracer("error=EIO") }
+
+  private func tracer(_ fault: String) -> [String] {
+    Self.strace + ["-o", "/dev/null", "-e", "trace=\(name)", "-e", "inject=\(name):\(fault):when=\(number)"]
+  }
+
+  fileprivate static let strace = ["/usr/bin/strace", "-f", "-qq"]
+}
+
+extension Home {
+  /// Those of the calls `names` that the program `words` makes, in their order; nil, with the reason printed, where nothing can be traced.
+  func calls(_ names: String, of words: [String]) throws -> [TracedCall]? {
+    try calls(names) { tracer in try program(tracer + words)?.status }
+  }
+
+  /// The same of a program that `run` runs, with the words given to it before its own.
+  func calls(_ names: String, _ run: ([String]) throws -> Int32?) throws -> [TracedCall]? {
+    let log = path + "/trace"
+    defer { unlink(log) }
+    guard access(TracedCall.strace[0], X_OK) == 0, try run(TracedCall.strace + ["-o", log, "-e", "trace=\(names)"]) == 0 else {
+      print("skipped: strace cannot trace a process here")
+      return nil
+    }
+    var (counts, calls) = ([String: Int](), [TracedCall]())
+    for line in try content("trace").split(separator: "\n") {
+      // PID NAME(ARGUMENTS) = RESULT; other lines tell of signals, and how a call went on.
+      guard let name = line.split(separator: " ").dropFirst().first?.split(separator: "(").first.map(String.init),
+        name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
+      else { continue }
+      counts[name, default: 0] += 1
+      calls.append(TracedCall(name: name, number: counts[name, default: 0]))
+    }
+    return calls
+  }
+}
