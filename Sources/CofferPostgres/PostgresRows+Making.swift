@@ -40,13 +40,14 @@ extension PostgresRows {
       connection.rollBack(until: session.deadline)
       guard error.isOfSomethingThere else { throw error }
     }
+    // A write, so that its own commit waits for the standby: a server that was started again no longer waits with the one that is looked for.
     var found: [UInt8]?
-    try beginReading()
+    try beginWriting()
     do throws(StoreError) { try lendState { (bytes) throws(StoreError) in found = [UInt8](bytes) } } catch {
       rollBack()
       throw error
     }
-    try endReading()
+    try commit()
     return found == written ? true : nil
   }
 }

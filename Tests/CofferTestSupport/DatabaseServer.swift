@@ -48,7 +48,7 @@ public final class DatabaseServer: Sendable {
     return (folders + path).first { access("\($0)/initdb", X_OK) == 0 && access("\($0)/postgres", X_OK) == 0 }
   }()
 
-  private init(_ binaries: String, _ settings: [String]) throws {
+  private init(_ binaries: String, _ settings: [String], of primary: DatabaseServer? = nil) throws {
     port = Self.ports.add(1, ordering: .relaxed).oldValue
     self.binaries = binaries
     self.settings =
@@ -58,8 +58,28 @@ public final class DatabaseServer: Sendable {
       ]
       + settings
     folder = try Self.makeFolder()
-    try Self.copyEmptyData(to: "\(folder)/data", binaries)
+    if let primary {
+      let from = ["-h", primary.folder, "-p", "\(primary.port)", "-U", "coffer", "-D", "\(folder)/data"]
+      try Self.run(Self.unprivileged(["\(binaries)/pg_basebackup", "-R", "--no-sync", "--checkpoint=fast"] + from))
+    } else {
+      try Self.copyEmptyData(to: "\(folder)/data", binaries)
+    }
     try start()
+  }
+
+  /// Another server that has what this one has, and takes what it writes from now on until it is promoted; nil as ``make(settings:)`` says.
+  ///
+  /// - Parameter isSynchronous: whether a commit of this one waits for it.
+  public func standby(isSynchronous: Bool) throws -> DatabaseServer? {
+    let standby = try DatabaseServer(binaries, [], of: self)
+    try eventually("the standby is there") {
+      try sql("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == "1"
+    }
+    guard isSynchronous else { return standby }
+    try sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+    try sql("SELECT pg_reload_conf()")
+    try eventually("it is waited for") { try sql("SELECT sync_state FROM pg_stat_replication") == "sync" }
+    return standby
   }
 
   /// A folder of the user who runs servers, which others may enter: the server's own may not be, its socket may.
@@ -259,6 +279,12 @@ public final class DatabaseServer: Sendable {
     }
     try eventually("the standby is there") { try sql("SELECT count(*) FROM pg_stat_replication") == "1" }
     try body()
+  }
+
+  /// The place of the vault `name` on whichever of this server and `other` is no standby.
+  public func place(_ name: String, besides other: DatabaseServer) -> String {
+    let hosts = [self, other].map { "\($0.folder.replacingOccurrences(of: "/", with: "%2F")):\($0.port)" }.joined(separator: ",")
+    return "postgresql://coffer@\(hosts)/postgres?target_session_attrs=read-write#\(name)"
   }
 
   /// The place of the vault `name`.

@@ -127,12 +127,18 @@ final class PlainWrite {
   func isMade(_ session: PostgresSession) throws(StoreError) -> Bool? {
     let look = PlainWrite(table, [])
     return try session.begin { (connection) throws(StoreError) in
-      defer { connection.rollBack(until: session.deadline) }
-      try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: session.deadline)
-      try look.begin(connection, session)
-      guard look.domain.version >= version else { return false }
-      let found = try table.commit(version, connection, session)
-      return found.map { $0 == id.bytes }
+      do throws(StoreError) {
+        try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: session.deadline)
+        try look.begin(connection, session)
+        let isThere = look.domain.version >= version
+        let found = isThere ? try table.commit(version, connection, session) : nil
+        // The look's own commit waits for the standby: a server that was started again no longer waits with the one that is looked for.
+        try connection.commit(at: session.shown, until: session.deadline) {}
+        return isThere ? found.map { $0 == id.bytes } : false
+      } catch {
+        connection.rollBack(until: session.deadline)
+        throw error
+      }
     }
   }
 }

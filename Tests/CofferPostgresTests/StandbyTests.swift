@@ -1,0 +1,95 @@
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import CofferVault
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferPostgres
+
+/// A server with a standby that takes its place.
+@Suite(.tags(.process, .kill), .wholeRun) struct StandbyTests {
+  @Test(arguments: [true, false])
+  func `a commit that a server made before it died is not told of while its standby may lack it`(isOfSettings: Bool) throws {
+    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server, options: "coffer_timeout=2") else {
+      return
+    }
+    let settings = try PostgresDefaults.open(domain: "app", at: shared.place)
+    try settings.save(.string("1"), for: "a")
+    try shared.create().set(form("1"), for: name("a"))
+    // A standby that never comes.
+    try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    try server.sql("SELECT pg_reload_conf()")
+    try eventually("it is waited for") { try server.sql("SHOW synchronous_standby_names") == "nobody" }
+    let end = CofferTestSupport.Collected<StoreError.Kind?>()
+    let isOver = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      do {
+        if isOfSettings {
+          end.add(kind { try settings.save(.string("2"), for: "a") })
+        } else {
+          let vault = try shared.unlock()
+          end.add(kind { try vault.set(form("2"), for: name("a")) })
+        }
+      } catch { Issue.record(error) }
+      isOver.signal()
+    }
+    try eventually("it waits for the standby") {
+      try server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1"
+    }
+    // Once it runs again, others see the commit.
+    try server.crash()
+    isOver.wait()
+    #expect(end.all == [.outcomeUnknown])
+    try server.sql("ALTER SYSTEM RESET synchronous_standby_names")
+    try server.sql("SELECT pg_reload_conf()")
+    try eventually("nobody is waited for") { try server.sql("SHOW synchronous_standby_names") == "" }
+    if isOfSettings {
+      #expect(try settings.load("a") == .string("2"))
+    } else {
+      #expect(try text(shared.unlock().get(name("a"))) == "2")
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `a standby that is promoted has what was acknowledged, or is refused as rolled back where it was not waited for`(
+    isSynchronous: Bool
+  ) throws {
+    guard let first = DatabaseServer.make(), let second = try first.standby(isSynchronous: isSynchronous) else { return }
+    let schema = "v\(UInt64.random(in: 0 ... .max))"
+    let place = VaultPlace(first.place(schema, besides: second))
+    PostgresVaults.use()
+    let key = SecretForm(try KeyFile.generate())
+    let folder = try TestFolder("standby")
+    let options = VaultOptions(pins: folder.path.appending("pins"))
+    func credentials() throws -> Credentials { Credentials(keyFile: try key.bytes.duplicate()) }
+    let vault = try UnlockedVault.create(at: place, with: credentials(), options: options)
+    for round in 1...20 { try vault.set(form("\(round)"), for: name("a")) }
+    if !isSynchronous {
+      try eventually("the standby has all of it") { try second.sql("SELECT count(*) FROM coffer_\(schema).rec") == "1" }
+      try second.sql("ALTER SYSTEM SET primary_conninfo = ''")
+      try second.sql("SELECT pg_reload_conf()")
+      try eventually("the standby asks for no more") { try first.sql("SELECT count(*) FROM pg_stat_replication") == "0" }
+    }
+    for round in 21...25 { try vault.set(form("\(round)"), for: name("a")) }
+    first.stop(SIGKILL)
+    try second.sql("SELECT pg_promote()")
+    func again() throws -> UnlockedVault {
+      try LockedVault.open(place, options: options).unlock(with: credentials())
+    }
+    if isSynchronous {
+      eventually("the vault is there") { kind { _ = try vault.get(name("a")) } == nil }
+      #expect(try text(vault.get(name("a"))) == "25" && text(again().get(name("a"))) == "25")
+      // Of the old primary nobody waits any more.
+      try second.sql("ALTER SYSTEM RESET synchronous_standby_names")
+      try second.sql("SELECT pg_reload_conf()")
+      try vault.set(form("26"), for: name("a"))
+    } else {
+      eventually("a server is there") { kind { _ = try vault.get(name("a")) } != .unreachable }
+      #expect(kind { _ = try vault.get(name("a")) } == .rolledBack)
+      #expect(kind { try vault.set(form("26"), for: name("a")) } == .rolledBack)
+      #expect(kind { _ = try again() } == .rolledBack)
+    }
+  }
+}
