@@ -121,7 +121,9 @@ struct UnwritableCampaign {
     let path = try created(place.folder, place.folder.appending("pins"))
     // Somewhere that the other user can reach.
     let tool = place.folder.string + ".tool"
-    try FileManager.default.copyItem(atPath: TracedTool.path, toPath: tool)
+    // By another program: a child of this one may still hold what this one writes, and a file that is written to is not run.
+    let copying = try Process.run(URL(filePath: "/bin/cp"), arguments: [TracedTool.path, tool])
+    copying.waitUntilExit()
     defer { unlink(tool) }
     let item = try unlock(path, nil)
     try item.set(form("old plaintext"), for: ItemName(service: "svc", account: "target"))

@@ -144,7 +144,7 @@ import Testing
     for number in 0..<20 { try vault.set(form("other"), for: ItemName(service: "other", account: "\(number)")) }
     try vault.set(form("kept"), for: .sample, keeping: 1)
     try vault.set(form("kept still"), for: .sample)
-    let spared = try [item, item.field(named: "pin")].map { name in
+    let spared = try [item, item.field(named: "pin"), .sample].map { name in
       try vault.core.run { (vault) throws(StoreError) in "x'\(vault.items.index(of: name))'" }
     }
     // Nor another one of their buckets, which are read with them.
