@@ -40,7 +40,7 @@ extension StoreError.Remedy {
     case .askRecipient: "ask for it again; coffer vault identity show FILE prints it"
     case .makeMirror: "coffer vault mirror FILE makes it anew, once the server can be reached"
     case .remakeMirror:
-      "find out who put it there; to have the mirror anew, remove it, and make it with coffer vault mirror FILE"
+      "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE"
     case .openMirror: "--offline FILE, which reads it"
     case .leaveMirror: "the command without --offline and COFFER_OFFLINE, once the server can be reached"
     case .readMirror:

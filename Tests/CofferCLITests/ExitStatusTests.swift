@@ -70,7 +70,7 @@ struct ExitStatusTests {
     (.makeMirror, "coffer vault mirror FILE makes it anew, once the server can be reached"),
     (
       .remakeMirror,
-      "find out who put it there; to have the mirror anew, remove it, and make it with coffer vault mirror FILE"
+      "find out who put it there; to have the mirror anew, move it away, and make it with coffer vault mirror FILE"
     ),
     (.openMirror, "--offline FILE, which reads it"),
     (.leaveMirror, "the command without --offline and COFFER_OFFLINE, once the server can be reached"),

@@ -219,7 +219,7 @@ extension Mirroring {
   static func unknownAge(_ kind: StoreError.Kind, _ what: String, _ place: String) -> StoreError {
     StoreError(
       kind, "\(what), so nothing tells how old it is", place: place,
-      cure: "remove the mirror and make it anew with UnlockedVault.mirror(to:)", remedy: .remakeMirror)
+      cure: "move it away, and make the mirror anew with UnlockedVault.mirror(to:)", remedy: .remakeMirror)
   }
 
   /// Of a mirror that is not the one that was made last.
