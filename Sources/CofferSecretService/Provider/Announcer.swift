@@ -61,6 +61,7 @@ final class Announcer {
 
   /// Tells in what the collections differ.
   func tell(from old: CollectionBook, to new: CollectionBook) {
+    guard old != new else { return }
     for collection in old.collections where new[collection.name] == nil {
       signal("CollectionDeleted", .service, at: ObjectPath.root, about: collection.path)
     }

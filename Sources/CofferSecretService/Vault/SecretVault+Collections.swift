@@ -156,18 +156,3 @@ extension SecretVault {
 
   private static let portalBytes = 64
 }
-
-extension CollectionBook {
-  /// Takes over what is said of a collection.
-  fileprivate mutating func note(_ state: CollectionState) {
-    guard !state.name.isEmpty, state.name != CollectionState.session else { return }
-    guard let position = collections.firstIndex(where: { $0.name == state.name }) else {
-      var new = state
-      if new.label.isEmpty { new.label = new.name }
-      return collections.append(new)
-    }
-    if !state.label.isEmpty { collections[position].label = state.label }
-    collections[position].created = state.created
-    collections[position].modified = state.modified
-  }
-}

@@ -47,7 +47,9 @@ struct CollectionState: Sendable, Equatable {
 
 /// The collections and their aliases, at one moment.
 struct CollectionBook: Sendable, Equatable {
-  var collections = CollectionState.standard
+  private(set) var collections = CollectionState.standard
+  /// Where each collection stands, by name: clients can make thousands, and with each change all are looked up.
+  private var places = Dictionary(uniqueKeysWithValues: CollectionState.standard.enumerated().map { ($1.name, $0) })
   /// The name of the collection behind each alias.
   var aliases = standardAliases
 
@@ -56,7 +58,21 @@ struct CollectionBook: Sendable, Equatable {
     "default": CollectionState.login, "session": CollectionState.session, "login": CollectionState.login,
   ]
 
-  subscript(name: String) -> CollectionState? { collections.first { $0.name == name } }
+  subscript(name: String) -> CollectionState? { places[name].map { collections[$0] } }
+
+  /// Takes over what is said of a collection.
+  mutating func note(_ state: CollectionState) {
+    guard !state.name.isEmpty, state.name != CollectionState.session else { return }
+    guard let place = places[state.name] else {
+      var new = state
+      if new.label.isEmpty { new.label = new.name }
+      places[state.name] = collections.count
+      return collections.append(new)
+    }
+    if !state.label.isEmpty { collections[place].label = state.label }
+    collections[place].created = state.created
+    collections[place].modified = state.modified
+  }
 }
 
 extension Date {
