@@ -140,7 +140,7 @@ extension PostgresRows {
     let copy = "\(session.place.nameOfCopies)\(Int(PostgresServer.now() * 1000))"
     let isWithin = transaction != nil
     let connection: PostgresConnection
-    if let transaction { connection = transaction.connection } else { connection = try session.open() }
+    if isWithin { connection = try current().connection } else { connection = try session.open() }
     let deadline = session.deadline
     if !isWithin { try connection.perform("BEGIN ISOLATION LEVEL REPEATABLE READ", until: deadline) }
     for sql in PostgresSchema.copying(schema, to: "coffer_\(copy)") { try connection.perform(sql, until: deadline) }

@@ -24,13 +24,13 @@ extension PostgresRows {
     _ body: (borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError) {
     if let ahead = transaction?.ahead, table == .present, ahead.index.elementsEqual(index) {
-      return try reader.lend(ahead.rows, hasValue: true, part, body)
+      return try reader.lend(ahead, part, body)
     }
     if let scan = transaction?.records, scan.table == table, part == .metadata || scan.part == .all {
       if let found = try reader.scanned(index, scan) { return try body(found.columns(part)) }
     }
     let answer = try asked(RecordQuery.record(schema, table, part), [.bytes(index)], RecordQuery.types(part))
-    try reader.lend(answer, hasValue: part == .all, part, body)
+    try reader.lend(answer, part, body)
   }
 
   // MARK: All of them
@@ -51,7 +51,7 @@ extension PostgresRows {
           try body(index, found.columns(.all))
         } else {
           let whole = try asked(RecordQuery.record(schema, table, .all), [.bytes(index)], RecordQuery.types(.all))
-          try reader.lend(whole, hasValue: true, .all) { (columns) throws(StoreError) in try body(index, columns) }
+          try reader.lend(whole, .all) { (columns) throws(StoreError) in try body(index, columns) }
         }
       }
       guard answer.count == RecordQuery.batch, let last else { return }
@@ -106,16 +106,26 @@ extension PostgresRows {
 struct RecordReader {
   let rows: PostgresRows
 
+  /// Lends the record that `answer` is about, whose columns begin with `first`.
   func lend(
-    _ answer: PostgresResult, hasValue: Bool, _ part: RecordPart, _ body: (borrowing RecordColumns) throws(StoreError) -> Void
+    _ answer: PostgresResult, first: Int32 = 0, _ part: RecordPart, _ body: (borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError) {
-    try answer.check(RecordQuery.types(hasValue ? .all : .metadata))
     guard answer.count > 0 else { return }
-    let value = part == .all && !answer.isNull(0, 2) ? try answer.bytes(0, 2, RowLimits.sealedBytes) : nil
+    let value = part == .all && !answer.isNull(0, first + 2) ? try answer.bytes(0, first + 2, RowLimits.sealedBytes) : nil
     try body(
       RecordColumns(
-        rid: answer.bytes(0, 0, RowLimits.indexBytes...RowLimits.indexBytes), meta: answer.bytes(0, 1, RowLimits.sealedBytes),
-        value: value))
+        rid: answer.bytes(0, first, RowLimits.indexBytes...RowLimits.indexBytes),
+        meta: answer.bytes(0, first + 1, RowLimits.sealedBytes), value: value))
+  }
+
+  /// Lends the record that came along.
+  func lend(
+    _ ahead: RecordAhead, _ part: RecordPart, _ body: (borrowing RecordColumns) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try ahead.rows.check(RecordQuery.types(.all, after: ahead.first))
+    // Beside a state stands no record as three columns without anything.
+    guard ahead.rows.count > 0, ahead.first == 0 || !ahead.rows.isNull(0, ahead.first) else { return }
+    try lend(ahead.rows, first: ahead.first, part, body)
   }
 
   /// The record at `index` out of those that came with others; nil where it is not among them.
@@ -213,9 +223,25 @@ enum RecordQuery {
     "SELECT rid, meta\(part == .all ? ", value" : "") FROM \(schema).\(table.name) WHERE idx = $1"
   }
 
-  static func types(_ part: RecordPart) -> [UInt32] {
-    [UInt32](repeating: PostgresResult.bytea, count: part == .all ? 3 : 2)
+  /// The state and the present record at an index, if there is one, as they are at one moment.
+  static func recordWithState(_ schema: String) -> String {
+    """
+    SELECT s.bytes, r.rid, r.meta, r.value FROM \(schema).state s LEFT JOIN \(schema).\(RecordTable.present.name) r ON r.idx = $1
+      WHERE s.id = 1
+    """
   }
+
+  static func types(_ part: RecordPart, after columns: Int32 = 0) -> [UInt32] {
+    [UInt32](repeating: PostgresResult.bytea, count: Int(columns) + (part == .all ? 3 : 2))
+  }
+}
+
+/// A record that came along with the state, or the news that there is none.
+struct RecordAhead {
+  let index: [UInt8]
+  let rows: PostgresResult
+  /// The first of its columns.
+  let first: Int32
 }
 
 extension RecordTable {

@@ -6,7 +6,8 @@ internal import SystemPackage
 /// what the rows say is sealed.
 ///
 /// The row of the state orders everything. A write locks it before it reads anything else, so that writers come one after the other; a read
-/// compares it with the one that it saw last, and asks for the rest in the same snapshot.
+/// compares it with the one that it saw last, and asks for the rest in the same snapshot: by one statement where one item is read, and by a
+/// transaction where others have written since.
 final class PostgresRows: ServerRows {
   let session: PostgresSession
   let schema: String
@@ -15,6 +16,10 @@ final class PostgresRows: ServerRows {
   /// The state as this process saw it last, and how often somebody else has changed it since.
   private var known: [UInt8]?
   private var version: Int64 = 0
+  /// How many of the next writes ask for the header and the digests at once, since others write too.
+  private var othersWrite = 0
+  /// So many writes in a row without one of others end that.
+  private static let mostOthersWrite = 8
   /// What is asked for next, outside of a transaction.
   var announced: (index: [UInt8], lists: Bool)?
   private(set) var hasLostCommit = false
@@ -28,6 +33,8 @@ final class PostgresRows: ServerRows {
     let deadline: ContinuousClock.Instant
     /// What a plain store in the same database has it make too.
     let half: PlainHalf?
+    /// Whether it was one statement, which the server has answered: it has no transaction under way.
+    var isAnswered = false
     /// The state as it is in this transaction.
     var state: [UInt8]?
     /// Whether a state was put.
@@ -35,7 +42,9 @@ final class PostgresRows: ServerRows {
     /// Lists and records that came along with others.
     var lists: [RecordTable: ListScan] = [:]
     var records: RecordScan?
-    var ahead: (index: [UInt8], rows: PostgresResult)?
+    var ahead: RecordAhead?
+    /// Answers to questions that will be asked, until something is changed.
+    var answered: [String: PostgresResult] = [:]
   }
 
   init(_ session: PostgresSession) {
@@ -55,7 +64,7 @@ final class PostgresRows: ServerRows {
   func beginReading() throws(StoreError) { try begin(writing: false) }
 
   func endReading() throws(StoreError) {
-    guard let transaction = transaction.take() else { return }
+    guard let transaction = transaction.take(), !transaction.isAnswered else { return }
     try transaction.connection.endReading(until: transaction.deadline)
   }
 
@@ -75,7 +84,7 @@ final class PostgresRows: ServerRows {
   }
 
   func rollBack() {
-    guard let transaction = transaction.take() else { return }
+    guard let transaction = transaction.take(), !transaction.isAnswered else { return }
     transaction.connection.rollBack(until: session.deadline)
   }
 
@@ -94,6 +103,11 @@ final class PostgresRows: ServerRows {
   private func start(
     _ connection: PostgresConnection, _ writing: Bool, _ ahead: (index: [UInt8], lists: Bool)?, _ half: PlainHalf?
   ) throws(StoreError) {
+    var needsDigests = writing && othersWrite > 0
+    if !writing, let ahead, !ahead.lists, known != nil {
+      guard try !readAtOnce(connection, ahead.index) else { return }
+      needsDigests = true
+    }
     let deadline = session.deadline
     var transaction = Transaction(connection: connection, isWriting: writing, deadline: deadline, half: half)
     if writing {
@@ -106,11 +120,14 @@ final class PostgresRows: ServerRows {
         SELECT bytes, \(PostgresSchema.isAsynchronous) FROM \(schema).state WHERE id = 1 FOR UPDATE
         """, until: deadline)
     } else {
-      try connection.perform("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", until: deadline)
-      try connection.ask("SELECT bytes FROM \(schema).state WHERE id = 1", until: deadline)
+      try beginSnapshot(connection, deadline)
     }
+    let questions = needsDigests ? [question(.first), digestsQuestion] : []
+    for question in questions { try connection.ask(question, until: deadline) }
     if let ahead {
-      if ahead.lists { try RecordReader(rows: self).askForList(ofBucketWith: ahead.index, connection, deadline) }
+      if ahead.lists || needsDigests {
+        try RecordReader(rows: self).askForList(ofBucketWith: ahead.index, connection, deadline)
+      }
       try ahead.index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in
         try connection.ask(RecordQuery.record(schema, .present, .all), [.bytes(index)], until: deadline)
       }
@@ -129,18 +146,69 @@ final class PostgresRows: ServerRows {
         transaction.state = [UInt8](try answers[0].bytes(0, 0, RowLimits.stateBytes))
         if writing { try session.checkDurability(answers[0].number(0, 1)) }
       }
+      for (place, question) in questions.enumerated() { transaction.answered[question] = answers[1 + place] }
       if let ahead {
-        if ahead.lists { transaction.lists[.present] = try ListScan(answers[1], bucketWith: ahead.index, place) }
-        transaction.ahead = (ahead.index, answers[answers.count - 1])
+        if ahead.lists || needsDigests {
+          transaction.lists[.present] = try ListScan(answers[answers.count - 2], bucketWith: ahead.index, place)
+        }
+        transaction.ahead = RecordAhead(index: ahead.index, rows: answers[answers.count - 1], first: 0)
       }
       if transaction.state != known {
+        othersWrite = known == nil ? 0 : Self.mostOthersWrite
         version += 1
         known = transaction.state
+      } else if writing {
+        othersWrite = max(0, othersWrite - 1)
       }
       self.transaction = transaction
     } catch {
       rollBack()
       throw error
+    }
+  }
+
+  private func beginSnapshot(_ connection: PostgresConnection, _ deadline: ContinuousClock.Instant) throws(StoreError) {
+    try connection.perform("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", until: deadline)
+    try connection.ask("SELECT bytes FROM \(schema).state WHERE id = 1", until: deadline)
+  }
+
+  /// Asks for the state and the record at `index` by one statement, which sees one state of the rows as a transaction does.
+  ///
+  /// - Returns: false where the state is not the one that is known: then more has to be read.
+  private func readAtOnce(_ connection: PostgresConnection, _ index: [UInt8]) throws(StoreError) -> Bool {
+    let deadline = session.deadline
+    try index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in
+      try connection.ask(RecordQuery.recordWithState(schema), [.bytes(index)], until: deadline)
+    }
+    guard let answer = try connection.answers(doing: "read the vault", until: deadline).first else {
+      throw damaged("the server left a question unanswered")
+    }
+    try answer.check([UInt32](repeating: PostgresResult.bytea, count: 4))
+    guard let known, answer.count == 1, try answer.bytes(0, 0).elementsEqual(known) else { return false }
+    var transaction = Transaction(connection: connection, isWriting: false, deadline: deadline, half: nil)
+    transaction.isAnswered = true
+    transaction.state = known
+    transaction.ahead = RecordAhead(index: index, rows: answer, first: 1)
+    self.transaction = transaction
+    return true
+  }
+
+  /// Begins a transaction where one statement was not enough. It sees what that saw: the state changes with each commit.
+  private func goOn(_ transaction: inout Transaction) throws(StoreError) {
+    let (connection, deadline) = (transaction.connection, session.deadline)
+    try beginSnapshot(connection, deadline)
+    let answers: [PostgresResult]
+    do throws(StoreError) { answers = try connection.answers(doing: "read the vault", until: deadline) } catch {
+      connection.rollBack(until: deadline)
+      throw error
+    }
+    transaction.isAnswered = false
+    self.transaction = transaction
+    try answers[0].check([PostgresResult.bytea])
+    guard let state = transaction.state, answers[0].count == 1, try answers[0].bytes(0, 0).elementsEqual(state) else {
+      // The engine reads everything anew then.
+      throw StoreError(
+        .tampered, "the vault changed while it was read", place: place.description, cure: "try again")
     }
   }
 
@@ -213,6 +281,10 @@ final class PostgresRows: ServerRows {
   func asked(
     _ sql: String, _ parameters: [PostgresConnection.Parameter] = [], _ types: [UInt32]
   ) throws(StoreError) -> PostgresResult {
+    if parameters.isEmpty, let answer = transaction?.answered[sql] {
+      try answer.check(types)
+      return answer
+    }
     let transaction = try current()
     let deadline = session.deadline
     try transaction.connection.ask(sql, parameters, until: deadline)
@@ -233,20 +305,23 @@ final class PostgresRows: ServerRows {
     guard transaction.isWriting else {
       throw StoreError(.readOnly, "a read changes nothing", place: place.description, cure: "write in a transaction that writes")
     }
+    self.transaction?.answered = [:]
     try transaction.connection.perform(sql, parameters, changesOne: changesOne, until: session.deadline)
   }
 
+  /// The transaction that is under way at the server.
   func current() throws(StoreError) -> Transaction {
-    if let transaction { return transaction }
+    if var transaction {
+      if transaction.isAnswered { try goOn(&transaction) }
+      return transaction
+    }
     throw StoreError(.closed, "no transaction is under way", place: place.description, cure: "begin one")
   }
 
   // MARK: Header, state and digests
 
   func lendHeader(_ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
-    let table = copy == .first ? SingleTable.header : .headerCopy
-    let answer = try asked(
-      "SELECT bytes FROM \(schema).\(table.rawValue) WHERE id = \(table.id)", [], [PostgresResult.bytea])
+    let answer = try asked(question(copy), [], [PostgresResult.bytea])
     if answer.count > 0 { try body(answer.bytes(0, 0, RowLimits.headerBytes)) }
   }
 
@@ -254,13 +329,22 @@ final class PostgresRows: ServerRows {
     try put(copy == .first ? .header : .headerCopy, bytes)
   }
 
+  private func question(_ copy: HeaderCopy) -> String {
+    let table = copy == .first ? SingleTable.header : .headerCopy
+    return "SELECT bytes FROM \(schema).\(table.rawValue) WHERE id = \(table.id)"
+  }
+
   func lendState(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
-    guard let state = try current().state else { return }
+    guard let state = transaction?.state else { return }
     try state.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try body(bytes) }
   }
 
   func putState(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-    try put(.state, bytes)
+    if transaction?.state == nil {
+      try put(.state, bytes)
+    } else {
+      try queue("UPDATE \(schema).state SET bytes = $1 WHERE id = 1", [.bytes(bytes)], changesOne: true)
+    }
     transaction?.state = [UInt8](bytes)
     transaction?.hasPut = true
   }
@@ -274,9 +358,7 @@ final class PostgresRows: ServerRows {
   }
 
   func forEachDigest(_ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
-    let answer = try asked(
-      "SELECT bucket, hash FROM \(schema).digest ORDER BY bucket LIMIT \(RowLimits.buckets + 1)", [],
-      [PostgresResult.bigint, PostgresResult.bytea])
+    let answer = try asked(digestsQuestion, [], [PostgresResult.bigint, PostgresResult.bytea])
     var least: Int64 = 0
     for row in 0..<answer.count {
       let bucket = try answer.number(row, 0)
@@ -284,6 +366,10 @@ final class PostgresRows: ServerRows {
       least = bucket + 1
       try body(Int(bucket), answer.bytes(row, 1, RowLimits.digestBytes...RowLimits.digestBytes))
     }
+  }
+
+  private var digestsQuestion: String {
+    "SELECT bucket, hash FROM \(schema).digest ORDER BY bucket LIMIT \(RowLimits.buckets + 1)"
   }
 
   func putDigest(_ hash: UnsafeRawBufferPointer, bucket: Int) throws(StoreError) {

@@ -88,11 +88,13 @@ final class PostgresSession {
     let milliseconds = Int64(patience / .milliseconds(1))
     var facts = Facts()
     let end = ContinuousClock.now + max(patience, .seconds(2))
-    // No schema that others can make things in is looked into: all names but the system's are written out.
+    // No schema that others can make things in is looked into: all names but the system's are written out. Each question has one good plan,
+    // by an index: to think of another one for each value costs more than many of them take.
     try new.ask(
       """
       SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false),
         pg_catalog.set_config('client_min_messages', 'warning', false),
+        pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', false),
         pg_catalog.set_config('lock_timeout', $1, false),
         pg_catalog.set_config('statement_timeout', $2, false),
         pg_catalog.set_config('idle_in_transaction_session_timeout', $2, false)

@@ -38,7 +38,7 @@ extension VerifiedView {
   }
 
   static func readDigests(
-    _ database: any VaultRows, _ keys: borrowing Subkeys, expecting root: Digest32
+    _ database: any VaultRows, _ keys: borrowing Subkeys, expecting root: Digest32, from held: DigestTree? = nil
   ) throws(StoreError) -> DigestTree {
     var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
     try database.forEachDigest { (bucket, bytes) throws(StoreError) in
@@ -48,7 +48,7 @@ extension VerifiedView {
       }
       digests[bucket] = digest
     }
-    let tree = DigestTree(digests, keys: keys)
+    let tree = held.map { $0.changed(to: digests, keys: keys) } ?? DigestTree(digests, keys: keys)
     guard tree.root == root else { throw tampered("the bucket digests do not fit the vault's state", database.place) }
     return tree
   }

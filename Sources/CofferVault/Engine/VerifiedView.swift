@@ -88,11 +88,13 @@ final class VerifiedView {
     let version = try database.dataVersion()
     guard version != dataVersion else { return }
     try database.recheckSchema()
+    let former = keys.epochMark
     try reloadHeader()
     let next = try Self.readState(database, header, headerDigest, keys)
     try checkProgress(to: next)
     try pins?.check(next, key: keys.epochMark)
-    let read = try Self.readDigests(database, keys, expecting: next.root)
+    let read = try Self.readDigests(
+      database, keys, expecting: next.root, from: keys.epochMark == former ? tree : nil)
     state = next
     lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
     notes.forget { read.digests[$0] != tree.digests[$0] }

@@ -55,6 +55,15 @@ struct DigestTree: Hashable, Sendable {
     return Change(digests: digests, mids: mids, root: Self.root(next, keys))
   }
 
+  /// The tree over `digests`, which differ from these in a few places, under the same keys.
+  func changed(to digests: [Digest32], keys: borrowing Subkeys) -> DigestTree {
+    precondition(digests.count == Self.buckets, "a vault has \(Self.buckets) buckets")
+    var (next, changed) = (self, [(bucket: Int, digest: Digest32)]())
+    for bucket in 0..<Self.buckets where digests[bucket] != self.digests[bucket] { changed.append((bucket, digests[bucket])) }
+    next.replace(changed, keys: keys)
+    return next
+  }
+
   /// Whether there are no contents of the past, which is asked at every new item.
   private(set) var isPastEmpty: Bool
 
