@@ -33,6 +33,8 @@ final class PostgresConnection {
   /// The statements that the server has prepared.
   private var prepared: Set<String> = []
   private var queue: [Queued] = []
+  /// What was taken of the answers before all of them were asked for.
+  private var taken = Answers()
   /// Whether it can be used no more.
   private(set) var isLost = false
   /// Whether that is because the server did not answer in time.
@@ -47,6 +49,12 @@ final class PostgresConnection {
     /// That it changed one row.
     case one
     case rows
+  }
+
+  /// Rows that are wanted, and the first failure.
+  private struct Answers {
+    var rows: [PostgresResult] = []
+    var failure: StoreError?
   }
 
   /// Statements whose answers may wait at the server, at most. Without an end both sides might wait until the other one reads.
@@ -161,14 +169,17 @@ final class PostgresConnection {
     try send(sql, parameters, .rows, until: deadline)
   }
 
-  /// Queues a statement whose rows, if there are any, nobody wants.
+  /// Queues a statement whose rows, if there are any, nobody wants. Of many the server makes the older half while the next are queued.
   ///
   /// - Parameter changesOne: whether it must change one row.
   func perform(
     _ sql: String, _ parameters: [Parameter] = [], changesOne: Bool = false, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
     try send(sql, parameters, changesOne ? .one : .done, until: deadline)
-    if queue.count >= Self.mostQueued { _ = try answers(until: deadline) }
+    if queue.count % (Self.mostQueued / 2) == 0 { try self.send(until: deadline) }
+    guard queue.count >= Self.mostQueued else { return }
+    try take(Self.mostQueued / 2, "speak to it", until: deadline)
+    if let failure = taken.failure { throw failure }
   }
 
   private func send(
@@ -250,24 +261,7 @@ final class PostgresConnection {
   /// - Throws: the error of the first statement that failed; those after it were not run. Where the connection is lost, ``isLost`` says so.
   func answers(doing: String = "speak to it", until deadline: ContinuousClock.Instant) throws(StoreError) -> [PostgresResult] {
     try send(until: deadline)
-    var (found, failure) = ([PostgresResult](), StoreError?.none)
-    let queued = queue
-    queue = []
-    for kind in queued {
-      let result: PostgresResult?
-      do throws(StoreError) { result = try answer(doing, until: deadline) } catch {
-        guard !isLost else { throw error }
-        if failure == nil { failure = error }
-        result = nil
-      }
-      switch kind {
-      // What was to be prepared after a statement that failed was not.
-      case .prepared(let sql): if result == nil { prepared.remove(sql) }
-      case .done: break
-      case .one: if let result, result.affected != 1, failure == nil { failure = missing() }
-      case .rows: if let result { found.append(result) }
-      }
-    }
+    try take(queue.count, doing, until: deadline)
     while syncs > 0 {
       guard let result = try next(until: deadline) else { throw lost(doing) }
       let status = handle.library.result_status(result)
@@ -275,8 +269,31 @@ final class PostgresConnection {
       guard status == COFFER_LIBPQ_PIPELINE_SYNC else { throw lost(doing) }
       syncs -= 1
     }
-    if let failure { throw failure }
-    return found
+    let found = taken
+    taken = Answers()
+    if let failure = found.failure { throw failure }
+    return found.rows
+  }
+
+  /// Takes the answers to the first `count` statements.
+  private func take(_ count: Int, _ doing: String, until deadline: ContinuousClock.Instant) throws(StoreError) {
+    let first = queue.prefix(count)
+    queue.removeFirst(count)
+    for kind in first {
+      let result: PostgresResult?
+      do throws(StoreError) { result = try answer(doing, until: deadline) } catch {
+        guard !isLost else { throw error }
+        if taken.failure == nil { taken.failure = error }
+        result = nil
+      }
+      switch kind {
+      // What was to be prepared after a statement that failed was not.
+      case .prepared(let sql): if result == nil { prepared.remove(sql) }
+      case .done: break
+      case .one: if let result, result.affected != 1, taken.failure == nil { taken.failure = missing() }
+      case .rows: if let result { taken.rows.append(result) }
+      }
+    }
   }
 
   /// How many warnings the server has sent.

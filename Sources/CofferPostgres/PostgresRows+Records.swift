@@ -11,10 +11,18 @@ extension PostgresRows {
       // Before the transaction is reached for: the lists are asked for in it.
       let lists = try reader.scannedLists(table)
       transaction?.lists[table] = lists
-    case .records(let table, let part): transaction?.records = RecordScan(table: table, part: part)
+    case .records(let table, let part):
+      try endScan()
+      transaction?.records = RecordScan(table: table, part: part)
     case .item(let index, let lists): announced = (index, lists)
-    case .single: transaction?.records = nil
+    case .single: try endScan()
     }
+  }
+
+  /// Takes records that were asked for and that nobody wants any more.
+  private func endScan() throws(StoreError) {
+    if transaction?.records?.isAsked ?? false { _ = try lastAnswer() }
+    transaction?.records = nil
   }
 
   // MARK: One record
@@ -27,7 +35,7 @@ extension PostgresRows {
       return try reader.lend(ahead, part, body)
     }
     if let scan = transaction?.records, scan.table == table, part == .metadata || scan.part == .all {
-      if let found = try reader.scanned(index, scan) { return try body(found.columns(part)) }
+      if let found = try reader.scanned(index) { return try body(found.columns(part)) }
     }
     let answer = try asked(RecordQuery.record(schema, table, part), [.bytes(index)], RecordQuery.types(part))
     try reader.lend(answer, part, body)
@@ -67,11 +75,8 @@ extension PostgresRows {
       for entry in entries { try lists.lend(entry, body) }
       return
     }
-    let connection = try current().connection
-    try reader.askForList(bucket - table.buckets.lowerBound, table, connection, session.deadline)
-    let answers = try connection.answers(doing: "read the vault", until: session.deadline)
-    guard let answer = answers.last else { throw damaged("the server left a question unanswered") }
-    let list = try ListScan(answer, bucket: bucket, place)
+    try reader.askForList(bucket - table.buckets.lowerBound, table, current().connection, session.deadline)
+    let list = try ListScan(lastAnswer(), bucket: bucket, place)
     for entry in list.entries(of: bucket) ?? 0..<0 { try list.lend(entry, body) }
   }
 
@@ -93,6 +98,17 @@ extension PostgresRows {
           ON CONFLICT (idx) DO UPDATE SET rid = excluded.rid, meta = excluded.meta, value = excluded.value
         """, parameters, changesOne: true)
     }
+  }
+
+  func moveRecord(
+    from former: UnsafeRawBufferPointer, to index: UnsafeRawBufferPointer, in table: RecordTable,
+    _ record: borrowing RecordColumns
+  ) throws(StoreError) {
+    reader.forgetAhead(table)
+    let value = record.value.map { PostgresConnection.Parameter.bytes($0) } ?? .null
+    try queue(
+      "UPDATE \(schema).\(table.name) SET idx = $2, rid = $3, meta = $4, value = $5 WHERE idx = $1",
+      [.bytes(former), .bytes(index), .bytes(record.rid), .bytes(record.meta), value], changesOne: true)
   }
 
   func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError) {
@@ -128,42 +144,58 @@ struct RecordReader {
     try lend(ahead.rows, first: ahead.first, part, body)
   }
 
-  /// The record at `index` out of those that came with others; nil where it is not among them.
-  func scanned(_ index: UnsafeRawBufferPointer, _ scan: RecordScan) throws(StoreError) -> ScannedRecord? {
-    let key = [UInt8](index)
-    if let found = scan.rows[key] { return found.isWhole ? found : nil }
-    guard scan.last.map({ $0.lexicographicallyPrecedes(key) }) ?? true else { return nil }
-    let next = try following(scan, from: key)
-    rows.transaction?.records = next
-    return next.rows[key].flatMap { $0.isWhole ? $0 : nil }
+  /// The record at `index` out of those that come with others; nil where it is not among them, or its value is too long for that.
+  func scanned(_ index: UnsafeRawBufferPointer) throws(StoreError) -> ScannedRecord? {
+    guard index.count == RowLimits.indexBytes else { return nil }
+    // Behind one that was asked for ahead may come one from `index` on. A server that has no end of them is not followed.
+    for _ in 0..<3 {
+      guard var scan = rows.transaction?.records else { return nil }
+      let (found, isBehind) = try scan.record(at: index)
+      rows.transaction?.records = scan
+      if let found { return found.isWhole ? found : nil }
+      guard isBehind else { return nil }
+      try askForMore(from: index)
+    }
+    return nil
   }
 
-  func following(_ scan: RecordScan, from key: [UInt8]) throws(StoreError) -> RecordScan {
-    var next = RecordScan(table: scan.table, part: scan.part)
-    let answer = try key.span.bytes.withUnsafeBytes { (key) throws(StoreError) in try batch(scan.table, scan.part, from: key) }
-    for row in 0..<answer.count {
-      let found = ScannedRecord(answer, row, scan.part)
-      let index = [UInt8](try answer.bytes(row, 0, RowLimits.indexBytes...RowLimits.indexBytes))
-      next.rows[index] = try found.checked()
-      next.last = index
+  /// Has the next records come, and asks for those behind them: the server finds these while the former are looked at.
+  private func askForMore(from index: UnsafeRawBufferPointer) throws(StoreError) {
+    guard let scan = rows.transaction?.records else { return }
+    if scan.isAsked {
+      _ = try rows.lastAnswer()
+    } else if scan.next == nil {
+      try ask(scan.table, scan.part, from: index)
+      rows.transaction?.records?.isAsked = true
+      _ = try rows.lastAnswer()
     }
-    // Nothing stands behind the last of a batch that is not full.
-    if answer.count < RecordQuery.batch { next.last = [UInt8](repeating: 0xFF, count: RowLimits.indexBytes) }
-    return next
+    guard let next = rows.transaction?.records?.turnToNext() else { return }
+    try next.check(RecordQuery.typesOfBatch)
+    guard next.count == RecordQuery.batch else { return }
+    let last = [UInt8](try next.bytes(next.count - 1, 0)) + [0]
+    try last.span.bytes.withUnsafeBytes { (last) throws(StoreError) in try ask(scan.table, scan.part, from: last) }
+    try rows.current().connection.send(until: rows.session.deadline)
+    rows.transaction?.records?.isAsked = true
   }
 
   /// The records from `index` on. A long value is left out, and its length stands in the last column.
   func batch(
     _ table: RecordTable, _ part: RecordPart, from index: UnsafeRawBufferPointer
   ) throws(StoreError) -> PostgresResult {
+    try ask(table, part, from: index)
+    let answer = try rows.lastAnswer()
+    try answer.check(RecordQuery.typesOfBatch)
+    return answer
+  }
+
+  private func ask(_ table: RecordTable, _ part: RecordPart, from index: UnsafeRawBufferPointer) throws(StoreError) {
     let value =
       part == .all
       ? "CASE WHEN octet_length(value) <= \(RecordQuery.mostAhead) THEN value END, coalesce(octet_length(value), -1)::bigint"
       : "NULL::bytea, (-1)::bigint"
-    return try rows.asked(
+    try rows.current().connection.ask(
       "SELECT idx, rid, meta, \(value) FROM \(rows.schema).\(table.name) WHERE idx >= $1 ORDER BY idx LIMIT \(RecordQuery.batch)",
-      [.bytes(index)],
-      [PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bigint])
+      [.bytes(index)], until: rows.session.deadline)
   }
 
   func askForList(
@@ -231,6 +263,10 @@ enum RecordQuery {
     """
   }
 
+  static let typesOfBatch = [
+    PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bigint,
+  ]
+
   static func types(_ part: RecordPart, after columns: Int32 = 0) -> [UInt32] {
     [UInt32](repeating: PostgresResult.bytea, count: Int(columns) + (part == .all ? 3 : 2))
   }
@@ -280,17 +316,46 @@ struct ScannedRecord {
   }
 }
 
-/// Records of a table that are asked for in the order of their indices.
+/// Records of a table that are asked for in the order of their indices, and come some hundred at a time.
 struct RecordScan {
   let table: RecordTable
   let part: RecordPart
-  var rows: [[UInt8]: ScannedRecord] = [:]
-  /// Up to which index ``rows`` has all that there are.
-  var last: [UInt8]?
+  private var batch: PostgresResult?
+  /// The first row of the batch that was not passed yet.
+  private var row = 0
+  /// The batch behind it, where it has come.
+  private(set) var next: PostgresResult?
+  /// Whether that was asked for, and has not come.
+  var isAsked = false
 
   init(table: RecordTable, part: RecordPart) {
     self.table = table
     self.part = part
+  }
+
+  /// The record at `index`, where it is in the batch, and whether it may stand behind it. Rows that stand before it are passed for good.
+  mutating func record(at index: UnsafeRawBufferPointer) throws(StoreError) -> (found: ScannedRecord?, isBehind: Bool) {
+    guard let batch else { return (nil, true) }
+    let wanted = Self.halves(index)
+    while row < batch.count {
+      let place = Self.halves(try batch.bytes(row, 0, RowLimits.indexBytes...RowLimits.indexBytes))
+      guard place < wanted else { return (place == wanted ? try ScannedRecord(batch, row, part).checked() : nil, false) }
+      row += 1
+    }
+    // Nothing stands behind the last of a batch that is not full.
+    return (nil, batch.count == RecordQuery.batch)
+  }
+
+  /// The 16 bytes of an index as numbers that are ordered as they are.
+  private static func halves(_ index: UnsafeRawBufferPointer) -> (UInt64, UInt64) {
+    (index.loadUnaligned(as: UInt64.self).bigEndian, index.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian)
+  }
+
+  mutating func came(_ answer: PostgresResult) { (next, isAsked) = (answer, false) }
+
+  mutating func turnToNext() -> PostgresResult? {
+    (batch, row, next) = (next, 0, nil)
+    return batch
   }
 }
 

@@ -285,16 +285,21 @@ final class PostgresRows: ServerRows {
       try answer.check(types)
       return answer
     }
-    let transaction = try current()
-    let deadline = session.deadline
-    try transaction.connection.ask(sql, parameters, until: deadline)
-    let answers = try transaction.connection.answers(doing: "read the vault", until: deadline)
-    guard let answer = answers.last else {
+    try current().connection.ask(sql, parameters, until: session.deadline)
+    let answer = try lastAnswer()
+    try answer.check(types)
+    return answer
+  }
+
+  /// Sends what is queued, and waits for the answer to the last question. Records that were asked for ahead are put by.
+  func lastAnswer() throws(StoreError) -> PostgresResult {
+    let answers = try current().connection.answers(doing: "read the vault", until: session.deadline)
+    guard let last = answers.last else {
       throw StoreError(
         .damaged, "the server left a question unanswered", place: place.description, cure: "check what stands there")
     }
-    try answer.check(types)
-    return answer
+    if transaction?.records?.isAsked ?? false { transaction?.records?.came(answers[0]) }
+    return last
   }
 
   /// Queues a change, which fails with the transaction if it does.

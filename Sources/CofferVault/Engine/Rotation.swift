@@ -105,8 +105,7 @@ struct Rotation {
         return (try open.sealed(as: open.meta, keys: nextKeys), table == .old ? open.meta.address.present : nil)
       }
     }
-    try view.database.deleteRecord(at: entry.index, in: table)
-    try view.database.put(record, in: table, replacing: false)
+    try view.database.move(record, from: entry.index, in: table)
     return (record.entry, present)
   }
 

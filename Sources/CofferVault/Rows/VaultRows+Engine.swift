@@ -88,15 +88,32 @@ extension VaultRows {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when there was none to replace.
   @inline(__always)
   func put(_ record: SealedRecord, in table: RecordTable = .present, replacing: Bool) throws(StoreError) {
+    try lend(record) { (index, columns) throws(StoreError) in
+      try putRecord(at: index, in: table, columns, replacing: replacing)
+    }
+  }
+
+  /// Stores `record` in place of the one at `former`, another index than its own.
+  func move(_ record: SealedRecord, from former: RecordIndex, in table: RecordTable) throws(StoreError) {
+    try former.withBytes { (former) throws(StoreError) in
+      try lend(record) { (index, columns) throws(StoreError) in
+        try moveRecord(from: former, to: index, in: table, columns)
+      }
+    }
+  }
+
+  @inline(__always)
+  private func lend(
+    _ record: SealedRecord, _ body: (_ index: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
+  ) throws(StoreError) {
     try record.index.withBytes { (index) throws(StoreError) in
       try record.id.withBytes { (rid) throws(StoreError) in
         try record.meta.span.bytes.withUnsafeBytes { (meta) throws(StoreError) in
           guard let value = record.value else {
-            return try putRecord(
-              at: index, in: table, RecordColumns(rid: rid, meta: meta, value: nil), replacing: replacing)
+            return try body(index, RecordColumns(rid: rid, meta: meta, value: nil))
           }
           try value.span.bytes.withUnsafeBytes { (value) throws(StoreError) in
-            try putRecord(at: index, in: table, RecordColumns(rid: rid, meta: meta, value: value), replacing: replacing)
+            try body(index, RecordColumns(rid: rid, meta: meta, value: value))
           }
         }
       }

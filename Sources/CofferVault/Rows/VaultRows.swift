@@ -82,6 +82,11 @@ package protocol VaultRows: AnyObject {
   func putRecord(
     at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, replacing: Bool
   ) throws(StoreError)
+  /// Stores a record in place of the one at `former`, another index than its own.
+  func moveRecord(
+    from former: UnsafeRawBufferPointer, to index: UnsafeRawBufferPointer, in table: RecordTable,
+    _ record: borrowing RecordColumns
+  ) throws(StoreError)
   func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError)
 
   /// The log.

@@ -72,6 +72,14 @@ extension VaultDatabase {
     }
   }
 
+  func moveRecord(
+    from former: UnsafeRawBufferPointer, to index: UnsafeRawBufferPointer, in table: RecordTable,
+    _ record: borrowing RecordColumns
+  ) throws(StoreError) {
+    try deleteRecord(at: former, in: table)
+    try putRecord(at: index, in: table, record, replacing: false)
+  }
+
   func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError) {
     let statement = try statement(table.delete)
     try statement.bind(lending: index, at: 1)
