@@ -291,7 +291,8 @@ final class PostgresConnection {
       case .prepared(let sql): if result == nil { prepared.remove(sql) }
       case .done: break
       case .one: if let result, result.affected != 1, taken.failure == nil { taken.failure = missing() }
-      case .rows: if let result { taken.rows.append(result) }
+      case .rows:
+        if let result { taken.rows.append(result) } else if taken.failure == nil { throw lost(doing) }
       }
     }
   }

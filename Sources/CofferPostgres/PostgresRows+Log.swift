@@ -14,9 +14,13 @@ struct PostgresLog: LogRows {
     var (next, left) = (first, most ?? .max)
     while left > 0 {
       let count = min(left, Self.logBatch)
-      let answer = try rows.asked(
-        "SELECT seq, box FROM \(rows.schema).log WHERE seq >= $1 ORDER BY seq LIMIT $2", [.number(next), .number(Int64(count))],
-        [PostgresResult.bigint, PostgresResult.bytea])
+      let answer: PostgresResult
+      if let ahead = rows.transaction?.log, ahead.first == next, ahead.most == count {
+        answer = ahead.rows
+      } else {
+        answer = try rows.asked(Self.question(rows.schema), [.number(next), .number(Int64(count))], Self.types)
+      }
+      try answer.check(Self.types)
       for row in 0..<answer.count {
         let seq = try answer.number(row, 0)
         guard seq >= next else { throw rows.damaged("the log is not in order") }
@@ -28,6 +32,11 @@ struct PostgresLog: LogRows {
       left -= count
     }
   }
+
+  private static let types = [PostgresResult.bigint, PostgresResult.bytea]
+
+  /// What asks for the rows from a number on, so many at most.
+  static func question(_ schema: String) -> String { "SELECT seq, box FROM \(schema).log WHERE seq >= $1 ORDER BY seq LIMIT $2" }
 
   func lendLogRow(_ seq: Int64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
     let answer = try rows.asked("SELECT box FROM \(rows.schema).log WHERE seq = $1", [.number(seq)], [PostgresResult.bytea])

@@ -20,7 +20,7 @@ extension PostgresRows {
       connection.rollBack(until: session.deadline)
       throw error.isOfSomethingThere ? PostgresServer.taken(session.place.url) : error
     }
-    transaction = Transaction(connection: connection, isWriting: true, deadline: session.deadline, half: nil)
+    transaction = PostgresTransaction(connection, session)
     try finish(fill)
   }
 

@@ -12,17 +12,12 @@ extension PostgresRows {
       let lists = try reader.scannedLists(table)
       transaction?.lists[table] = lists
     case .records(let table, let part):
-      try endScan()
+      try reader.endScan()
       transaction?.records = RecordScan(table: table, part: part)
-    case .item(let index, let lists): announced = (index, lists)
-    case .single: try endScan()
+    case .item(let index, let needsList, let log):
+      announced = PostgresTransaction.Beginning(index: index, needsList: needsList, log: (Int64(clamping: log.first), log.most))
+    case .single: try reader.endScan()
     }
-  }
-
-  /// Takes records that were asked for and that nobody wants any more.
-  private func endScan() throws(StoreError) {
-    if transaction?.records?.isAsked ?? false { _ = try lastAnswer() }
-    transaction?.records = nil
   }
 
   // MARK: One record
@@ -75,40 +70,35 @@ extension PostgresRows {
       for entry in entries { try lists.lend(entry, body) }
       return
     }
-    try reader.askForList(bucket - table.buckets.lowerBound, table, current().connection, session.deadline)
-    let list = try ListScan(lastAnswer(), bucket: bucket, place)
+    let transaction = try current()
+    try RecordQuery.askForList(schema, bucket - table.buckets.lowerBound, table, transaction.connection, session.deadline)
+    let list = try ListScan(transaction.lastAnswer(), bucket: bucket, place)
     for entry in list.entries(of: bucket) ?? 0..<0 { try list.lend(entry, body) }
   }
 
   // MARK: Changes
 
   func putRecord(
-    at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, replacing: Bool
+    at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, over standing: RecordPlace
   ) throws(StoreError) {
     reader.forgetAhead(table)
     let value = record.value.map { PostgresConnection.Parameter.bytes($0) } ?? .null
     let parameters: [PostgresConnection.Parameter] = [.bytes(index), .bytes(record.rid), .bytes(record.meta), value]
     let name = "\(schema).\(table.name)"
-    if replacing {
-      try queue("UPDATE \(name) SET rid = $2, meta = $3, value = $4 WHERE idx = $1", parameters, changesOne: true)
-    } else {
+    switch standing {
+    case .free:
       try queue(
         """
         INSERT INTO \(name) (idx, rid, meta, value) VALUES ($1, $2, $3, $4)
           ON CONFLICT (idx) DO UPDATE SET rid = excluded.rid, meta = excluded.meta, value = excluded.value
         """, parameters, changesOne: true)
+    case .taken:
+      try queue("UPDATE \(name) SET rid = $2, meta = $3, value = $4 WHERE idx = $1", parameters, changesOne: true)
+    case .moved(let former):
+      try queue(
+        "UPDATE \(name) SET idx = $1, rid = $2, meta = $3, value = $4 WHERE idx = $5", parameters + [.bytes(former)],
+        changesOne: true)
     }
-  }
-
-  func moveRecord(
-    from former: UnsafeRawBufferPointer, to index: UnsafeRawBufferPointer, in table: RecordTable,
-    _ record: borrowing RecordColumns
-  ) throws(StoreError) {
-    reader.forgetAhead(table)
-    let value = record.value.map { PostgresConnection.Parameter.bytes($0) } ?? .null
-    try queue(
-      "UPDATE \(schema).\(table.name) SET idx = $2, rid = $3, meta = $4, value = $5 WHERE idx = $1",
-      [.bytes(former), .bytes(index), .bytes(record.rid), .bytes(record.meta), value], changesOne: true)
   }
 
   func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError) {
@@ -144,6 +134,12 @@ struct RecordReader {
     try lend(ahead.rows, first: ahead.first, part, body)
   }
 
+  /// Takes records that were asked for and that nobody wants any more.
+  func endScan() throws(StoreError) {
+    if rows.transaction?.records?.isAsked ?? false { _ = try rows.current().lastAnswer() }
+    rows.transaction?.records = nil
+  }
+
   /// The record at `index` out of those that come with others; nil where it is not among them, or its value is too long for that.
   func scanned(_ index: UnsafeRawBufferPointer) throws(StoreError) -> ScannedRecord? {
     guard index.count == RowLimits.indexBytes else { return nil }
@@ -163,11 +159,11 @@ struct RecordReader {
   private func askForMore(from index: UnsafeRawBufferPointer) throws(StoreError) {
     guard let scan = rows.transaction?.records else { return }
     if scan.isAsked {
-      _ = try rows.lastAnswer()
+      _ = try rows.current().lastAnswer()
     } else if scan.next == nil {
       try ask(scan.table, scan.part, from: index)
       rows.transaction?.records?.isAsked = true
-      _ = try rows.lastAnswer()
+      _ = try rows.current().lastAnswer()
     }
     guard let next = rows.transaction?.records?.turnToNext() else { return }
     try next.check(RecordQuery.typesOfBatch)
@@ -183,7 +179,7 @@ struct RecordReader {
     _ table: RecordTable, _ part: RecordPart, from index: UnsafeRawBufferPointer
   ) throws(StoreError) -> PostgresResult {
     try ask(table, part, from: index)
-    let answer = try rows.lastAnswer()
+    let answer = try rows.current().lastAnswer()
     try answer.check(RecordQuery.typesOfBatch)
     return answer
   }
@@ -196,27 +192,6 @@ struct RecordReader {
     try rows.current().connection.ask(
       "SELECT idx, rid, meta, \(value) FROM \(rows.schema).\(table.name) WHERE idx >= $1 ORDER BY idx LIMIT \(RecordQuery.batch)",
       [.bytes(index)], until: rows.session.deadline)
-  }
-
-  func askForList(
-    ofBucketWith index: [UInt8], _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
-  ) throws(StoreError) {
-    try askForList(ListScan.bits(index), .present, connection, deadline)
-  }
-
-  /// A table's first bucket begins at the empty index and its last has no end, so that no row lies between the buckets.
-  func askForList(
-    _ bits: Int, _ table: RecordTable, _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
-  ) throws(StoreError) {
-    let bounds = [bits, bits + 1].flatMap { [UInt8(truncatingIfNeeded: $0 >> 2), UInt8(truncatingIfNeeded: $0 << 6)] }
-    try bounds.span.bytes.withUnsafeBytes { (all) throws(StoreError) in
-      let first = PostgresConnection.Parameter.bytes(UnsafeRawBufferPointer(rebasing: all[0..<(bits == 0 ? 0 : 2)]))
-      let isLast = bits == table.buckets.count - 1
-      let columns = "SELECT idx, rid FROM \(rows.schema).\(table.name) WHERE idx >= $1"
-      if isLast { return try connection.ask("\(columns) ORDER BY idx", [first], until: deadline) }
-      try connection.ask(
-        "\(columns) AND idx < $2 ORDER BY idx", [first, .bytes(UnsafeRawBufferPointer(rebasing: all[2..<4]))], until: deadline)
-    }
   }
 
   func scannedLists(_ table: RecordTable) throws(StoreError) -> ListScan {
@@ -250,6 +225,28 @@ enum RecordQuery {
   static let listBatch = 65_536
   /// A value of more bytes is asked for by itself, so that a batch has 16 MiB at most.
   static let mostAhead = 65_536
+
+  /// Asks for the list of the bucket that `index` is in.
+  static func askForList(
+    _ schema: String, bucketWith index: [UInt8], _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
+    try askForList(schema, ListScan.bits(index), .present, connection, deadline)
+  }
+
+  /// A table's first bucket begins at the empty index and its last has no end, so that no row lies between the buckets.
+  static func askForList(
+    _ schema: String, _ bits: Int, _ table: RecordTable, _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
+    let bounds = [bits, bits + 1].flatMap { [UInt8(truncatingIfNeeded: $0 >> 2), UInt8(truncatingIfNeeded: $0 << 6)] }
+    try bounds.span.bytes.withUnsafeBytes { (all) throws(StoreError) in
+      let first = PostgresConnection.Parameter.bytes(UnsafeRawBufferPointer(rebasing: all[0..<(bits == 0 ? 0 : 2)]))
+      let isLast = bits == table.buckets.count - 1
+      let columns = "SELECT idx, rid FROM \(schema).\(table.name) WHERE idx >= $1"
+      if isLast { return try connection.ask("\(columns) ORDER BY idx", [first], until: deadline) }
+      try connection.ask(
+        "\(columns) AND idx < $2 ORDER BY idx", [first, .bytes(UnsafeRawBufferPointer(rebasing: all[2..<4]))], until: deadline)
+    }
+  }
 
   static func record(_ schema: String, _ table: RecordTable, _ part: RecordPart) -> String {
     "SELECT rid, meta\(part == .all ? ", value" : "") FROM \(schema).\(table.name) WHERE idx = $1"

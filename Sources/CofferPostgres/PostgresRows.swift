@@ -12,40 +12,19 @@ final class PostgresRows: ServerRows {
   let session: PostgresSession
   let schema: String
   private(set) var isClosed = false
-  var transaction: Transaction?
+  var transaction: PostgresTransaction?
   /// The state as this process saw it last, and how often somebody else has changed it since.
   private var known: [UInt8]?
   private var version: Int64 = 0
-  /// How many of the next writes ask for the header and the digests at once, since others write too.
+  /// How many of the next writes ask for what a commit of others changed at once, since others write too.
   private var othersWrite = 0
   /// So many writes in a row without one of others end that.
   private static let mostOthersWrite = 8
   /// What is asked for next, outside of a transaction.
-  var announced: (index: [UInt8], lists: Bool)?
+  var announced: PostgresTransaction.Beginning?
   private(set) var hasLostCommit = false
   /// The state that was put when the tables were made.
   private(set) var lastPut: [UInt8]?
-
-  /// What is known within a transaction.
-  struct Transaction {
-    let connection: PostgresConnection
-    let isWriting: Bool
-    let deadline: ContinuousClock.Instant
-    /// What a plain store in the same database has it make too.
-    let half: PlainHalf?
-    /// Whether it was one statement, which the server has answered: it has no transaction under way.
-    var isAnswered = false
-    /// The state as it is in this transaction.
-    var state: [UInt8]?
-    /// Whether a state was put.
-    var hasPut = false
-    /// Lists and records that came along with others.
-    var lists: [RecordTable: ListScan] = [:]
-    var records: RecordScan?
-    var ahead: RecordAhead?
-    /// Answers to questions that will be asked, until something is changed.
-    var answered: [String: PostgresResult] = [:]
-  }
 
   init(_ session: PostgresSession) {
     self.session = session
@@ -64,8 +43,7 @@ final class PostgresRows: ServerRows {
   func beginReading() throws(StoreError) { try begin(writing: false) }
 
   func endReading() throws(StoreError) {
-    guard let transaction = transaction.take(), !transaction.isAnswered else { return }
-    try transaction.connection.endReading(until: transaction.deadline)
+    try transaction.take()?.end()
   }
 
   func beginWriting() throws(StoreError) {
@@ -84,8 +62,7 @@ final class PostgresRows: ServerRows {
   }
 
   func rollBack() {
-    guard let transaction = transaction.take(), !transaction.isAnswered else { return }
-    transaction.connection.rollBack(until: session.deadline)
+    transaction.take()?.rollBack()
   }
 
   private func begin(writing: Bool) throws(StoreError) {
@@ -97,122 +74,23 @@ final class PostgresRows: ServerRows {
     let ahead = announced.take()
     // Of this write alone: what settles a lost commit, or comes after one, takes nothing along.
     let half = writing ? PlainHalf.take() : nil
-    try session.begin { (connection) throws(StoreError) in try start(connection, writing, ahead, half) }
-  }
-
-  private func start(
-    _ connection: PostgresConnection, _ writing: Bool, _ ahead: (index: [UInt8], lists: Bool)?, _ half: PlainHalf?
-  ) throws(StoreError) {
-    var needsDigests = writing && othersWrite > 0
-    if !writing, let ahead, !ahead.lists, known != nil {
-      guard try !readAtOnce(connection, ahead.index) else { return }
-      needsDigests = true
+    let (known, followsOthers) = (known, othersWrite > 0)
+    let begun = try session.begin { [session] (connection) throws(StoreError) in
+      writing
+        ? try .writing(connection, session, ahead, followsOthers: followsOthers, half: half)
+        : try PostgresTransaction.reading(connection, session, ahead, known: known)
     }
-    let deadline = session.deadline
-    var transaction = Transaction(connection: connection, isWriting: writing, deadline: deadline, half: half)
-    if writing {
-      try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: deadline)
-      // The plain store's lock comes before the vault's everywhere.
-      try half?.begin(connection, session)
-      // Alone and first: rows that were joined to it would come from before the wait for the lock.
-      try connection.ask(
-        """
-        SELECT bytes, \(PostgresSchema.isAsynchronous) FROM \(schema).state WHERE id = 1 FOR UPDATE
-        """, until: deadline)
-    } else {
-      try beginSnapshot(connection, deadline)
-    }
-    let questions = needsDigests ? [question(.first), digestsQuestion] : []
-    for question in questions { try connection.ask(question, until: deadline) }
-    if let ahead {
-      if ahead.lists || needsDigests {
-        try RecordReader(rows: self).askForList(ofBucketWith: ahead.index, connection, deadline)
-      }
-      try ahead.index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in
-        try connection.ask(RecordQuery.record(schema, .present, .all), [.bytes(index)], until: deadline)
-      }
-    }
-    let answers: [PostgresResult]
-    do throws(StoreError) {
-      answers = try connection.answers(doing: writing ? "begin to write" : "read the vault", until: deadline)
-    } catch {
-      connection.rollBack(until: deadline)
-      throw error
-    }
-    self.transaction = transaction
-    do throws(StoreError) {
-      try answers[0].check(writing ? [PostgresResult.bytea, PostgresResult.bigint] : [PostgresResult.bytea])
-      if answers[0].count > 0 {
-        transaction.state = [UInt8](try answers[0].bytes(0, 0, RowLimits.stateBytes))
-        if writing { try session.checkDurability(answers[0].number(0, 1)) }
-      }
-      for (place, question) in questions.enumerated() { transaction.answered[question] = answers[1 + place] }
-      if let ahead {
-        if ahead.lists || needsDigests {
-          transaction.lists[.present] = try ListScan(answers[answers.count - 2], bucketWith: ahead.index, place)
-        }
-        transaction.ahead = RecordAhead(index: ahead.index, rows: answers[answers.count - 1], first: 0)
-      }
-      if transaction.state != known {
-        othersWrite = known == nil ? 0 : Self.mostOthersWrite
-        version += 1
-        known = transaction.state
-      } else if writing {
-        othersWrite = max(0, othersWrite - 1)
-      }
-      self.transaction = transaction
-    } catch {
-      rollBack()
-      throw error
+    transaction = begun
+    if begun.state != known {
+      othersWrite = known == nil ? 0 : Self.mostOthersWrite
+      version += 1
+      self.known = begun.state
+    } else if writing {
+      othersWrite = max(0, othersWrite - 1)
     }
   }
 
-  private func beginSnapshot(_ connection: PostgresConnection, _ deadline: ContinuousClock.Instant) throws(StoreError) {
-    try connection.perform("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", until: deadline)
-    try connection.ask("SELECT bytes FROM \(schema).state WHERE id = 1", until: deadline)
-  }
-
-  /// Asks for the state and the record at `index` by one statement, which sees one state of the rows as a transaction does.
-  ///
-  /// - Returns: false where the state is not the one that is known: then more has to be read.
-  private func readAtOnce(_ connection: PostgresConnection, _ index: [UInt8]) throws(StoreError) -> Bool {
-    let deadline = session.deadline
-    try index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in
-      try connection.ask(RecordQuery.recordWithState(schema), [.bytes(index)], until: deadline)
-    }
-    guard let answer = try connection.answers(doing: "read the vault", until: deadline).first else {
-      throw damaged("the server left a question unanswered")
-    }
-    try answer.check([UInt32](repeating: PostgresResult.bytea, count: 4))
-    guard let known, answer.count == 1, try answer.bytes(0, 0).elementsEqual(known) else { return false }
-    var transaction = Transaction(connection: connection, isWriting: false, deadline: deadline, half: nil)
-    transaction.isAnswered = true
-    transaction.state = known
-    transaction.ahead = RecordAhead(index: index, rows: answer, first: 1)
-    self.transaction = transaction
-    return true
-  }
-
-  /// Begins a transaction where one statement was not enough. It sees what that saw: the state changes with each commit.
-  private func goOn(_ transaction: inout Transaction) throws(StoreError) {
-    let (connection, deadline) = (transaction.connection, session.deadline)
-    try beginSnapshot(connection, deadline)
-    let answers: [PostgresResult]
-    do throws(StoreError) { answers = try connection.answers(doing: "read the vault", until: deadline) } catch {
-      connection.rollBack(until: deadline)
-      throw error
-    }
-    transaction.isAnswered = false
-    self.transaction = transaction
-    try answers[0].check([PostgresResult.bytea])
-    guard let state = transaction.state, answers[0].count == 1, try answers[0].bytes(0, 0).elementsEqual(state) else {
-      // The engine reads everything anew then.
-      throw StoreError(
-        .tampered, "the vault changed while it was read", place: place.description, cure: "try again")
-    }
-  }
-
-  private func commit(_ transaction: Transaction) throws(StoreError) {
+  private func commit(_ transaction: PostgresTransaction) throws(StoreError) {
     let (connection, deadline) = (transaction.connection, session.deadline)
     do throws(StoreError) {
       try connection.commit(at: place, until: deadline) { () throws(StoreError) in
@@ -264,7 +142,7 @@ final class PostgresRows: ServerRows {
 
   func removeAllRows() throws(StoreError) {
     for table in PostgresSchema.names { try queue("DELETE FROM \(schema).\(table)") }
-    transaction?.state = nil
+    transaction?.put(nil)
   }
 
   // MARK: What others did
@@ -281,25 +159,11 @@ final class PostgresRows: ServerRows {
   func asked(
     _ sql: String, _ parameters: [PostgresConnection.Parameter] = [], _ types: [UInt32]
   ) throws(StoreError) -> PostgresResult {
-    if parameters.isEmpty, let answer = transaction?.answered[sql] {
-      try answer.check(types)
-      return answer
-    }
-    try current().connection.ask(sql, parameters, until: session.deadline)
-    let answer = try lastAnswer()
+    let transaction = try current()
+    try transaction.connection.ask(sql, parameters, until: session.deadline)
+    let answer = try transaction.lastAnswer()
     try answer.check(types)
     return answer
-  }
-
-  /// Sends what is queued, and waits for the answer to the last question. Records that were asked for ahead are put by.
-  func lastAnswer() throws(StoreError) -> PostgresResult {
-    let answers = try current().connection.answers(doing: "read the vault", until: session.deadline)
-    guard let last = answers.last else {
-      throw StoreError(
-        .damaged, "the server left a question unanswered", place: place.description, cure: "check what stands there")
-    }
-    if transaction?.records?.isAsked ?? false { transaction?.records?.came(answers[0]) }
-    return last
   }
 
   /// Queues a change, which fails with the transaction if it does.
@@ -310,33 +174,34 @@ final class PostgresRows: ServerRows {
     guard transaction.isWriting else {
       throw StoreError(.readOnly, "a read changes nothing", place: place.description, cure: "write in a transaction that writes")
     }
-    self.transaction?.answered = [:]
+    transaction.willChange()
     try transaction.connection.perform(sql, parameters, changesOne: changesOne, until: session.deadline)
   }
 
   /// The transaction that is under way at the server.
-  func current() throws(StoreError) -> Transaction {
-    if var transaction {
-      if transaction.isAnswered { try goOn(&transaction) }
-      return transaction
+  func current() throws(StoreError) -> PostgresTransaction {
+    guard let transaction else {
+      throw StoreError(.closed, "no transaction is under way", place: place.description, cure: "begin one")
     }
-    throw StoreError(.closed, "no transaction is under way", place: place.description, cure: "begin one")
+    try transaction.goOn()
+    return transaction
   }
 
   // MARK: Header, state and digests
 
   func lendHeader(_ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
-    let answer = try asked(question(copy), [], [PostgresResult.bytea])
+    let answer: PostgresResult
+    if copy == .first, let header = transaction?.header {
+      answer = header
+      try answer.check([PostgresResult.bytea])
+    } else {
+      answer = try asked((copy == .first ? SingleTable.header : .headerCopy).question(schema), [], [PostgresResult.bytea])
+    }
     if answer.count > 0 { try body(answer.bytes(0, 0, RowLimits.headerBytes)) }
   }
 
   func putHeader(_ copy: HeaderCopy, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     try put(copy == .first ? .header : .headerCopy, bytes)
-  }
-
-  private func question(_ copy: HeaderCopy) -> String {
-    let table = copy == .first ? SingleTable.header : .headerCopy
-    return "SELECT bytes FROM \(schema).\(table.rawValue) WHERE id = \(table.id)"
   }
 
   func lendState(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
@@ -350,8 +215,7 @@ final class PostgresRows: ServerRows {
     } else {
       try queue("UPDATE \(schema).state SET bytes = $1 WHERE id = 1", [.bytes(bytes)], changesOne: true)
     }
-    transaction?.state = [UInt8](bytes)
-    transaction?.hasPut = true
+    transaction?.put([UInt8](bytes))
   }
 
   private func put(_ table: SingleTable, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
@@ -362,8 +226,19 @@ final class PostgresRows: ServerRows {
       """, [.bytes(bytes)])
   }
 
-  func forEachDigest(_ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
-    let answer = try asked(digestsQuestion, [], [PostgresResult.bigint, PostgresResult.bytea])
+  func forEachDigest(
+    in buckets: [Int]?, _ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let (question, types) = ("SELECT bucket, hash FROM \(schema).digest", [PostgresResult.bigint, PostgresResult.bytea])
+    let answer: PostgresResult
+    if let buckets {
+      let numbers = PostgresResult.array(of: buckets.map { Int64($0) })
+      answer = try numbers.span.bytes.withUnsafeBytes { (numbers) throws(StoreError) in
+        try asked("\(question) WHERE bucket = ANY($1::bigint[]) ORDER BY bucket", [.bytes(numbers)], types)
+      }
+    } else {
+      answer = try asked("\(question) ORDER BY bucket LIMIT \(RowLimits.buckets + 1)", [], types)
+    }
     var least: Int64 = 0
     for row in 0..<answer.count {
       let bucket = try answer.number(row, 0)
@@ -371,10 +246,6 @@ final class PostgresRows: ServerRows {
       least = bucket + 1
       try body(Int(bucket), answer.bytes(row, 1, RowLimits.digestBytes...RowLimits.digestBytes))
     }
-  }
-
-  private var digestsQuestion: String {
-    "SELECT bucket, hash FROM \(schema).digest ORDER BY bucket LIMIT \(RowLimits.buckets + 1)"
   }
 
   func putDigest(_ hash: UnsafeRawBufferPointer, bucket: Int) throws(StoreError) {
@@ -391,4 +262,9 @@ final class PostgresRows: ServerRows {
   func damaged(_ what: String) -> StoreError {
     StoreError(.damaged, what, place: place.description, cure: "run verify, then restore a backup")
   }
+}
+
+extension SingleTable {
+  /// What asks for its row.
+  func question(_ schema: String) -> String { "SELECT bytes FROM \(schema).\(rawValue) WHERE id = \(id)" }
 }

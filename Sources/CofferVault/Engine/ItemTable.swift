@@ -30,7 +30,8 @@ struct ItemTable {
     guard view.database.isRemote, view.keys.isIntact else { return }
     let index = index(of: name)
     let needsList = writing || !view.keepsList(of: bucket(of: index))
-    try view.database.expect(.item(index.bytes, list: needsList))
+    let log = (first: try LogFollowing(view: view).first, most: LogFollowing.most)
+    try view.database.expect(.item(index.bytes, list: needsList, log: log))
   }
 
   /// The version of `name`, or ``RecordVersion/absent``, from the verified list alone.

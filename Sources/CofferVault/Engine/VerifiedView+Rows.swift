@@ -41,7 +41,7 @@ extension VerifiedView {
     _ database: any VaultRows, _ keys: borrowing Subkeys, expecting root: Digest32, from held: DigestTree? = nil
   ) throws(StoreError) -> DigestTree {
     var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
-    try database.forEachDigest { (bucket, bytes) throws(StoreError) in
+    try database.forEachDigest(in: nil) { (bucket, bytes) throws(StoreError) in
       // A bucket without records has no row: one of zeros would change nothing that the root tells of.
       guard let digest = Digest32(bytes), digest != .zero else {
         throw tampered("a bucket without records has a digest", database.place)

@@ -93,12 +93,15 @@ final class VerifiedView {
     let next = try Self.readState(database, header, headerDigest, keys)
     try checkProgress(to: next)
     try pins?.check(next, key: keys.epochMark)
-    let read = try Self.readDigests(
-      database, keys, expecting: next.root, from: keys.epochMark == former ? tree : nil)
+    let held = keys.epochMark == former ? self.tree : nil
+    // What is in doubt is read whole.
+    var read: DigestTree?
+    if database.isRemote, dataVersion != nil, held != nil { read = try LogFollowing(view: self).digests(of: next) }
+    let tree = if let read { read } else { try Self.readDigests(database, keys, expecting: next.root, from: held) }
     state = next
-    lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
-    notes.forget { read.digests[$0] != tree.digests[$0] }
-    tree = read
+    lists = lists.filter { tree.digests[$0.key] == self.tree.digests[$0.key] }
+    notes.forget { tree.digests[$0] != self.tree.digests[$0] }
+    self.tree = tree
     dataVersion = version
     pins?.remember(state, key: keys.epochMark)
   }

@@ -17,11 +17,11 @@ extension VaultRows {
       try lendHeader(header) { (bytes) throws(StoreError) in try copy.putHeader(header, bytes) }
     }
     try lendState { (bytes) throws(StoreError) in try copy.putState(bytes) }
-    try forEachDigest { (bucket, hash) throws(StoreError) in try copy.putDigest(hash, bucket: bucket) }
+    try forEachDigest(in: nil) { (bucket, hash) throws(StoreError) in try copy.putDigest(hash, bucket: bucket) }
     var done = 0
     for table in RecordTable.allCases {
       try forEachRecord(in: table) { (index, columns) throws(StoreError) in
-        try copy.putRecord(at: index, in: table, columns, replacing: false)
+        try copy.putRecord(at: index, in: table, columns, over: .free)
         done += 1
         progress(done, done)
       }

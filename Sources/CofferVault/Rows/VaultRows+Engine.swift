@@ -89,7 +89,7 @@ extension VaultRows {
   @inline(__always)
   func put(_ record: SealedRecord, in table: RecordTable = .present, replacing: Bool) throws(StoreError) {
     try lend(record) { (index, columns) throws(StoreError) in
-      try putRecord(at: index, in: table, columns, replacing: replacing)
+      try putRecord(at: index, in: table, columns, over: replacing ? .taken : .free)
     }
   }
 
@@ -97,7 +97,7 @@ extension VaultRows {
   func move(_ record: SealedRecord, from former: RecordIndex, in table: RecordTable) throws(StoreError) {
     try former.withBytes { (former) throws(StoreError) in
       try lend(record) { (index, columns) throws(StoreError) in
-        try moveRecord(from: former, to: index, in: table, columns)
+        try putRecord(at: index, in: table, columns, over: .moved(from: former))
       }
     }
   }

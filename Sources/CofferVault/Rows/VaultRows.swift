@@ -58,8 +58,10 @@ package protocol VaultRows: AnyObject {
   func putHeader(_ copy: HeaderCopy, _ bytes: UnsafeRawBufferPointer) throws(StoreError)
   func lendState(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError)
   func putState(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
-  /// Lends each digest with its bucket, ascending.
-  func forEachDigest(_ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError)
+  /// Lends each digest with its bucket, ascending: of all buckets, or of those that are named in that order.
+  func forEachDigest(
+    in buckets: [Int]?, _ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError)
   func putDigest(_ hash: UnsafeRawBufferPointer, bucket: Int) throws(StoreError)
   func deleteDigest(bucket: Int) throws(StoreError)
 
@@ -78,14 +80,9 @@ package protocol VaultRows: AnyObject {
   func forEachIndex(
     inBucket bucket: Int, _ body: (_ index: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
-  /// Stores a record: a new one, or, where `replacing` says so, in place of the one with its index, of which there must be one.
+  /// Stores a record.
   func putRecord(
-    at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, replacing: Bool
-  ) throws(StoreError)
-  /// Stores a record in place of the one at `former`, another index than its own.
-  func moveRecord(
-    from former: UnsafeRawBufferPointer, to index: UnsafeRawBufferPointer, in table: RecordTable,
-    _ record: borrowing RecordColumns
+    at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, over standing: RecordPlace
   ) throws(StoreError)
   func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError)
 
@@ -188,6 +185,16 @@ package struct RecordColumns: ~Copyable {
   }
 }
 
+/// What stands where a record is stored.
+package enum RecordPlace {
+  /// Nothing, as far as is known.
+  case free
+  /// The record that it takes the place of, of which there must be one.
+  case taken
+  /// Nothing: it takes the place of the one at another index, of which there must be one.
+  case moved(from: UnsafeRawBufferPointer)
+}
+
 /// What is recorded of a transaction over two stores: a number, and milliseconds since 1970.
 package struct OutcomeColumns: Sendable {
   package let outcome: Int64, time: Int64
@@ -204,8 +211,9 @@ package enum ExpectedRows: Sendable {
   case lists(RecordTable)
   /// The records of a table, ascending by index.
   case records(RecordTable, RecordPart)
-  /// In the next transaction, the present record at an index, and perhaps the list of its bucket. To be said before the transaction.
-  case item([UInt8], list: Bool)
+  /// In the next transaction, the present record at an index, and perhaps the list of its bucket; where somebody else has committed since,
+  /// the rows of the log from a number on, so many at most. To be said before the transaction.
+  case item([UInt8], list: Bool, log: (first: UInt64, most: Int))
   /// No more than what is asked for.
   case single
 }

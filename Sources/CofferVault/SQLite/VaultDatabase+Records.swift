@@ -59,9 +59,11 @@ extension VaultDatabase {
   /// An UPDATE writes over a row of the same length where it lies, in one page; a REPLACE takes the row out and puts another in, and may
   /// move its neighbors both times.
   func putRecord(
-    at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, replacing: Bool
+    at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, over standing: RecordPlace
   ) throws(StoreError) {
-    let statement = try statement(replacing ? table.replace : table.put)
+    if case .moved(let former) = standing { try deleteRecord(at: former, in: table) }
+    let isTaken = if case .taken = standing { true } else { false }
+    let statement = try statement(isTaken ? table.replace : table.put)
     try statement.bind(lending: index, at: 1)
     try statement.bind(lending: record.rid, at: 2)
     try statement.bind(lending: record.meta, at: 3)
@@ -70,14 +72,6 @@ extension VaultDatabase {
     guard sqlite3_changes(connection.handle) == 1 else {
       throw VerifiedView.tampered("a record that should exist is missing", place)
     }
-  }
-
-  func moveRecord(
-    from former: UnsafeRawBufferPointer, to index: UnsafeRawBufferPointer, in table: RecordTable,
-    _ record: borrowing RecordColumns
-  ) throws(StoreError) {
-    try deleteRecord(at: former, in: table)
-    try putRecord(at: index, in: table, record, replacing: false)
   }
 
   func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError) {
@@ -89,14 +83,17 @@ extension VaultDatabase {
   // MARK: The digests of the buckets that are not empty
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a bucket or a length that cannot be; what `body` throws.
-  func forEachDigest(_ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+  func forEachDigest(
+    in buckets: [Int]?, _ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let wanted = buckets.map { Set($0) }
     var least: Int64 = 0
     try statement(.digests).forEach { row throws(StoreError) in
       let bucket = try row.int64(0)
       // Ascending, so that a crafted tree can neither repeat a bucket nor go on for ever.
       guard bucket >= least, bucket < DigestTree.buckets else { throw row.damaged("the digests are not in order") }
       least = bucket + 1
-      try body(Int(bucket), row.blob(1, count: RowLimits.digestBytes))
+      if wanted?.contains(Int(bucket)) ?? true { try body(Int(bucket), row.blob(1, count: RowLimits.digestBytes)) }
     }
   }
 

@@ -114,7 +114,7 @@ import Testing
   func `a digest that cannot be is damage`(row: String) throws {
     try fixture.attack("INSERT INTO digest VALUES \(row)")
     let vault = try fixture.open()
-    expectError(.damaged) { () throws(StoreError) in try vault.forEachDigest { _, _ in } }
+    expectError(.damaged) { () throws(StoreError) in try vault.forEachDigest(in: nil) { _, _ in } }
   }
 
   @Test func `a negative number in the log is not taken for a large one`() throws {

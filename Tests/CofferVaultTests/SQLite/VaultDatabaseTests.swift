@@ -138,8 +138,11 @@ import Testing
     }
     try vault.deleteDigest(bucket: 7)
     var seen: [Int: UInt8] = [:]
-    try vault.forEachDigest { (bucket, hash) in seen[bucket] = hash[31] }
+    try vault.forEachDigest(in: nil) { (bucket, hash) in seen[bucket] = hash[31] }
     #expect(seen == [0: 0, 1023: 255, 2047: 255])
+    seen = [:]
+    try vault.forEachDigest(in: [0, 7, 2047]) { (bucket, hash) in seen[bucket] = hash[31] }
+    #expect(seen == [0: 0, 2047: 255])
   }
 
   @Test func `the log grows at its end and is trimmed at its head`() throws {

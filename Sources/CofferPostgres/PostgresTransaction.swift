@@ -1,0 +1,185 @@
+internal import CofferPlatform
+internal import CofferVault
+
+/// A transaction over the rows of a vault on a server, and what came along when it began.
+///
+/// Source: PostgreSQL, "Transaction Isolation", "Explicit Locking".
+final class PostgresTransaction {
+  /// What is asked for when it begins.
+  struct Beginning {
+    /// The item that it is about.
+    let index: [UInt8]
+    let needsList: Bool
+    /// Rows of the log that tell what others have changed.
+    let log: (first: Int64, most: Int)
+  }
+
+  let connection: PostgresConnection
+  let isWriting: Bool
+  /// What a plain store in the same database has it make too.
+  let half: PlainHalf?
+  private let session: PostgresSession
+  private var schema: String { session.place.schema }
+  /// Whether it was one statement, which the server has answered: nothing is under way there.
+  private(set) var isAnswered = false
+  /// The state as it is in this transaction.
+  private(set) var state: [UInt8]?
+  /// Whether a state was put.
+  private(set) var hasPut = false
+  /// Lists and records that came along with others.
+  var lists: [RecordTable: ListScan] = [:]
+  var records: RecordScan?
+  var ahead: RecordAhead?
+  /// The header and rows of the log from a number on, so many at most, until something is changed.
+  private(set) var header: PostgresResult?
+  private(set) var log: (first: Int64, most: Int, rows: PostgresResult)?
+
+  /// A transaction that writes and was begun.
+  init(_ connection: PostgresConnection, _ session: PostgresSession, isWriting: Bool = true, half: PlainHalf? = nil) {
+    self.connection = connection
+    self.session = session
+    self.isWriting = isWriting
+    self.half = half
+  }
+
+  /// Begins to write, with the state locked.
+  ///
+  /// - Parameter followsOthers: whether what tells of the commits of others is asked for too.
+  static func writing(
+    _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, followsOthers: Bool, half: PlainHalf?
+  ) throws(StoreError) -> PostgresTransaction {
+    let transaction = PostgresTransaction(connection, session, half: half)
+    try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: session.deadline)
+    // The plain store's lock comes before the vault's everywhere.
+    try half?.begin(connection, session)
+    // Alone and first: rows that were joined to it would come from before the wait for the lock.
+    try connection.ask(
+      "SELECT bytes, \(PostgresSchema.isAsynchronous) FROM \(session.place.schema).state WHERE id = 1 FOR UPDATE",
+      until: session.deadline)
+    try transaction.begin(beginning, followsOthers: followsOthers)
+    return transaction
+  }
+
+  /// Begins to read: by one statement where `known` is the state and nothing but one record is asked for.
+  static func reading(
+    _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, known: [UInt8]?
+  ) throws(StoreError) -> PostgresTransaction {
+    let transaction = PostgresTransaction(connection, session, isWriting: false)
+    var followsOthers = false
+    if let beginning, !beginning.needsList, let known {
+      if try transaction.readAtOnce(beginning.index, known) { return transaction }
+      followsOthers = true
+    }
+    try transaction.beginSnapshot()
+    try transaction.begin(beginning, followsOthers: followsOthers)
+    return transaction
+  }
+
+  private func beginSnapshot() throws(StoreError) {
+    try connection.perform("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", until: session.deadline)
+    try connection.ask("SELECT bytes FROM \(schema).state WHERE id = 1", until: session.deadline)
+  }
+
+  /// Sends what begins it, and takes the answers.
+  private func begin(_ beginning: Beginning?, followsOthers: Bool) throws(StoreError) {
+    do throws(StoreError) {
+      if let beginning { try ask(beginning, followsOthers) }
+      var answers = try connection.answers(doing: isWriting ? "begin to write" : "read the vault", until: session.deadline)[...]
+      try takeState(answers.removeFirst())
+      if let beginning { try take(&answers, beginning, followsOthers) }
+    } catch {
+      connection.rollBack(until: session.deadline)
+      throw error
+    }
+  }
+
+  private func ask(_ beginning: Beginning, _ followsOthers: Bool) throws(StoreError) {
+    let deadline = session.deadline
+    if followsOthers {
+      try connection.ask(SingleTable.header.question(schema), until: deadline)
+      try connection.ask(
+        PostgresLog.question(schema), [.number(beginning.log.first), .number(Int64(beginning.log.most))], until: deadline)
+    }
+    if beginning.needsList || followsOthers {
+      try RecordQuery.askForList(schema, bucketWith: beginning.index, connection, deadline)
+    }
+    try beginning.index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in
+      try connection.ask(RecordQuery.record(schema, .present, .all), [.bytes(index)], until: deadline)
+    }
+  }
+
+  private func take(
+    _ answers: inout ArraySlice<PostgresResult>, _ beginning: Beginning, _ followsOthers: Bool
+  ) throws(StoreError) {
+    if followsOthers {
+      header = answers.removeFirst()
+      log = (beginning.log.first, beginning.log.most, answers.removeFirst())
+    }
+    if beginning.needsList || followsOthers {
+      lists[.present] = try ListScan(answers.removeFirst(), bucketWith: beginning.index, session.shown)
+    }
+    ahead = RecordAhead(index: beginning.index, rows: answers.removeFirst(), first: 0)
+  }
+
+  private func takeState(_ answer: PostgresResult) throws(StoreError) {
+    try answer.check(isWriting ? [PostgresResult.bytea, PostgresResult.bigint] : [PostgresResult.bytea])
+    guard answer.count > 0 else { return }
+    state = [UInt8](try answer.bytes(0, 0, RowLimits.stateBytes))
+    if isWriting { try session.checkDurability(answer.number(0, 1)) }
+  }
+
+  /// Asks for the state and the record at `index` by one statement, which sees one state of the rows as a transaction does.
+  ///
+  /// - Returns: false where the state is not the one that is known: then more has to be read.
+  private func readAtOnce(_ index: [UInt8], _ known: [UInt8]) throws(StoreError) -> Bool {
+    try index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in
+      try connection.ask(RecordQuery.recordWithState(schema), [.bytes(index)], until: session.deadline)
+    }
+    let answer = try connection.answers(doing: "read the vault", until: session.deadline)[0]
+    try answer.check([UInt32](repeating: PostgresResult.bytea, count: 4))
+    guard answer.count == 1, try answer.bytes(0, 0).elementsEqual(known) else { return false }
+    (isAnswered, state, ahead) = (true, known, RecordAhead(index: index, rows: answer, first: 1))
+    return true
+  }
+
+  /// Has the server begin one where a statement was not enough. It sees what that saw: the state changes with each commit.
+  func goOn() throws(StoreError) {
+    guard isAnswered else { return }
+    let known = state
+    try beginSnapshot()
+    isAnswered = false
+    try takeState(connection.answers(doing: "read the vault", until: session.deadline)[0])
+    // The engine reads everything anew then.
+    guard state == known else {
+      throw StoreError(
+        .tampered, "the vault changed while it was read", place: session.shown.description, cure: "try again")
+    }
+  }
+
+  /// Sends what is queued, and waits for the answer to the last question. Records that were asked for ahead are put by.
+  func lastAnswer() throws(StoreError) -> PostgresResult {
+    let answers = try connection.answers(doing: "read the vault", until: session.deadline)
+    guard let last = answers.last else {
+      throw StoreError(
+        .damaged, "the server left a question unanswered", place: session.shown.description, cure: "check what stands there")
+    }
+    if records?.isAsked ?? false { records?.came(answers[0]) }
+    return last
+  }
+
+  /// Ends one that read.
+  func end() throws(StoreError) {
+    if !isAnswered { try connection.endReading(until: session.deadline) }
+  }
+
+  /// Ends one that failed.
+  func rollBack() {
+    if !isAnswered { connection.rollBack(until: session.deadline) }
+  }
+
+  /// Notes that something is changed.
+  func willChange() { (header, log) = (nil, nil) }
+
+  /// Notes the state that was put, or that there is none any more.
+  func put(_ state: [UInt8]?) { (self.state, hasPut) = (state, state != nil) }
+}

@@ -1,0 +1,44 @@
+internal import CofferPlatform
+
+/// The digests after a few commits of others, by what the log tells of them: of a server's rows few are asked for instead of all.
+///
+/// The log is believed nothing: the root in the sealed state speaks for the whole tree.
+struct LogFollowing {
+  /// Rows of the log that are followed, at most: to open them takes as long as to read all digests of a full vault.
+  static let most = 64
+
+  let view: VerifiedView
+
+  /// The first row that the state at hand does not know of.
+  var first: UInt64 {
+    get throws(StoreError) {
+      try view.checked { () throws(FormatError) in try FileCounter.next(view.state.logSequence, LogEntry.part) }
+    }
+  }
+
+  /// The digests of `next`, within a transaction and under the keys that are held.
+  ///
+  /// - Returns: nil where the log does not tell what was changed.
+  func digests(of next: VaultState) throws(StoreError) -> DigestTree? {
+    let known = view.state.logSequence
+    guard next.logSequence > known, next.logSequence - known <= UInt64(Self.most) else { return nil }
+    var changed: [Int: Digest32] = [:]
+    var isClear = true
+    try view.database.log.forEach(from: first, most: Self.most) { (sequence, row) throws(StoreError) in
+      do throws(FormatError) {
+        let (entry, _) = try LogBox.open(row, sequence: sequence, keys: view.keys)
+        for table in RecordTable.allCases { changed[table.bucket(of: entry.index)] = .zero }
+      } catch {
+        // Whether the log was tampered with is for those to say who read it.
+        isClear = false
+      }
+    }
+    guard isClear else { return nil }
+    try view.database.forEachDigest(in: changed.keys.sorted()) { (bucket, bytes) throws(StoreError) in
+      if let digest = Digest32(bytes) { changed[bucket] = digest }
+    }
+    var tree = view.tree
+    tree.replace(changed.map { ($0.key, $0.value) }, keys: view.keys)
+    return tree.root == next.root ? tree : nil
+  }
+}
