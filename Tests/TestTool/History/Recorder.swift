@@ -1,5 +1,6 @@
 internal import CofferAgent
 internal import CofferPlatform
+internal import CofferPostgres
 internal import CofferStorage
 internal import CofferTestSupport
 internal import CofferVault
@@ -7,7 +8,8 @@ internal import Foundation
 internal import SystemPackage
 
 /// A process that works on both stores at random, and notes each call and each answer in a record that other processes append to as well:
-/// `TestTool record HOME KEYFILE RECORD SEED COUNT [MILLISECONDS]`, with how long the agent may take for an answer, where it is asked.
+/// `TestTool record HOME KEYFILE RECORD SEED COUNT [MILLISECONDS]`, with how long the agent may take for an answer, where it is asked. Where the vault
+/// is on a server, the preferences are settings beside it.
 ///
 /// The record's lines are those of ``/CofferTestSupport/RecordedOperation``. A call is noted before anything is done, and an answer after it came, each
 /// by one write(2). A kill may cut it: each line begins with an end of line, and ends with a period.
@@ -16,12 +18,16 @@ struct Recorder {
   private let vault: any Store<Vault>
   private let router: StorageRouter
   private let keys = TransactionKeys()
+  private let isOnServer: Bool
   private let record: Int32
   private var random: Random
   private var last = 0
 
   init(_ home: FilePath, _ rest: [String]) throws {
-    let preferences = try TransactionVerbs.plainStore(home), place = VaultPlace.file(home.appending("vault.sqlite"))
+    let place = TransactionVerbs.place(of: home)
+    isOnServer = place.url != nil
+    let preferences: any Store<Plain> =
+      if isOnServer { try PostgresDefaults.open(domain: "app", at: place) } else { try TransactionVerbs.plainStore(home) }
     plain = preferences
     if rest.count > 4, let milliseconds = Int(rest[4]) {
       let client = AgentClient(
@@ -104,6 +110,7 @@ struct Recorder {
       switch error.kind {
       // Nothing was changed.
       case .busy, .conflict: write("failed", [])
+      case .unreachable where isOnServer: write("failed", [])
       // What became of it is not known, or this process cannot go on: the call stays without an answer, and the process ends.
       default:
         FileHandle.standardError.write(Data("\(error)\n".utf8))
