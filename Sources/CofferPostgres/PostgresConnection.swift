@@ -30,6 +30,8 @@ struct PostgresHandle: ~Copyable {
 final class PostgresConnection {
   private let handle: PostgresHandle
   private let place: VaultPlace
+  /// What helps where the server cannot be reached, beside waiting for it.
+  private let away: StoreError.Remedy?
   /// The statements that the server has prepared.
   private var prepared: Set<String> = []
   private var queue: [Queued] = []
@@ -65,11 +67,13 @@ final class PostgresConnection {
   /// - Parameters:
   ///   - place: what errors are said of.
   ///   - options: what libpq takes where `connection` does not say it.
+  ///   - away: what helps where the server cannot be reached.
   init(
-    _ connection: String, place: VaultPlace, options: [(String, String)], until deadline: ContinuousClock.Instant
+    _ connection: String, place: VaultPlace, options: [(String, String)], away: StoreError.Remedy?,
+    until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
     handle = try Self.begin(connection, place, options)
-    self.place = place
+    (self.place, self.away) = (place, away)
     try enter(until: deadline)
     let library = handle.library
     guard library.set_nonblocking(handle.pointer, 1) == 0, library.enter_pipeline(handle.pointer) == 1 else {
@@ -114,7 +118,7 @@ final class PostgresConnection {
       guard try wait(for: Int16(truncatingIfNeeded: events), until: deadline) else {
         throw StoreError(
           .unreachable, "the server did not let this program in in time", place: place.description,
-          cure: "check that it is there and can be reached, then try again", remedy: .readMirror)
+          cure: "check that it is there and can be reached, then try again", remedy: away)
       }
       next = library.connect_poll(handle.pointer)
       guard next != COFFER_LIBPQ_POLLING_FAILED else { throw unreachable() }
@@ -411,6 +415,6 @@ final class PostgresConnection {
     return StoreError(
       decision.kind,
       "\(decision.what): \(String(line.prefix(300)).split(separator: " ").joined(separator: " "))",
-      place: place.description, cure: decision.cure, remedy: decision.kind == .unreachable ? .readMirror : nil)
+      place: place.description, cure: decision.cure, remedy: decision.kind == .unreachable ? away : nil)
   }
 }

@@ -84,8 +84,8 @@ struct PostgresServer: VaultServer {
 
   func turn(_ url: String) throws(StoreError) -> (any ServerTurn)? { try PostgresTurn.take(PostgresPlace(url)) }
 
-  func watch(_ url: String, _ body: @escaping @Sendable () -> Void) throws(StoreError) -> Subscription {
-    try PostgresWatch(PostgresPlace(url)) { () throws(StoreError) in body() }.start()
+  func watch(_ url: String, _ body: @escaping @Sendable () throws(StoreError) -> Void) throws(StoreError) -> Subscription {
+    try PostgresWatch(PostgresPlace(url), body).start()
   }
 
   static func taken(_ url: String) -> StoreError {

@@ -6,6 +6,8 @@ final class PostgresSession {
   let place: PostgresPlace
   /// Longest wait for anything.
   let patience: Duration
+  /// What helps where the server cannot be reached: of a vault there may be a mirror, of settings there is none.
+  private let away: StoreError.Remedy?
   private var connection: PostgresConnection?
   /// What the server said of itself when it was last reached.
   private(set) var facts = Facts()
@@ -33,8 +35,9 @@ final class PostgresSession {
     var usesTLS = false
   }
 
-  init(_ place: PostgresPlace, patience: Int32?) {
+  init(_ place: PostgresPlace, patience: Int32?, away: StoreError.Remedy? = .readMirror) {
     self.place = place
+    self.away = away
     self.patience = patience.map { .milliseconds(Int64($0)) } ?? place.patience
   }
 
@@ -56,7 +59,9 @@ final class PostgresSession {
         ("fallback_application_name", "coffer"), ("connect_timeout", String(seconds)), ("client_encoding", "UTF8"),
         // A standby's lag would be a roll-back.
         ("target_session_attrs", "read-write"), ("tcp_user_timeout", String(milliseconds)), ("keepalives_idle", String(seconds)),
-      ], until: .now + max(patience, .seconds(2)))
+        // Else Linux asks again after 75 s, and who only listens knows nothing until then.
+        ("keepalives_interval", String(seconds)),
+      ], away: away, until: .now + max(patience, .seconds(2)))
     facts = try learn(new)
     connection = new
     made += 1

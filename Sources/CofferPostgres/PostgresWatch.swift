@@ -14,16 +14,25 @@ final class PostgresWatch: Sendable {
   /// What throws is called again, once there is another connection.
   typealias Body = @Sendable () throws(StoreError) -> Void
   private let channel: String
+  private let away: StoreError.Remedy?
   private let body: Body
   /// A thread that waits and calls a body which reads rows.
   private static let stackBytes = 512 * 1024
   /// Before a lost connection is made again, in milliseconds.
   private static let pause: Int32 = 500
 
-  /// - Parameter channel: what is listened to; that of the vault unless given.
-  init(_ place: PostgresPlace, channel: String? = nil, _ body: @escaping Body) throws(StoreError) {
+  /// Of commits to the vault there.
+  convenience init(_ place: PostgresPlace, _ body: @escaping Body) throws(StoreError) {
+    try self.init(place, channel: place.schema, away: .readMirror, body)
+  }
+
+  /// - Parameters:
+  ///   - channel: what is listened to.
+  ///   - away: what helps where the server cannot be reached.
+  init(_ place: PostgresPlace, channel: String, away: StoreError.Remedy?, _ body: @escaping Body) throws(StoreError) {
     self.place = place
-    self.channel = channel ?? place.schema
+    self.channel = channel
+    self.away = away
     self.body = body
     bell = try Bell()
   }
@@ -48,7 +57,7 @@ final class PostgresWatch: Sendable {
   }
 
   private func listen() throws(StoreError) -> PostgresSession {
-    let session = PostgresSession(place, patience: nil)
+    let session = PostgresSession(place, patience: nil, away: away)
     let connection = try session.open()
     try connection.perform("LISTEN \(channel)", until: session.deadline)
     _ = try connection.answers(doing: "listen for changes", until: session.deadline)

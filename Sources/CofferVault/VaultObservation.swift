@@ -51,8 +51,8 @@ extension VaultStore {
       let done = try write(body)
       guard !done.isEmpty else { return }
       feed.send(.changes(done.sorted { $0.key < $1.key }.map { CofferStorage.Change($0.key, $0.value, by: .thisProcess) }))
-      // The commit stands whatever this finds; at worst observers hear of it twice.
-      do throws(StoreError) { try follow(done.keys, &known) } catch { known = nil }
+      // The commit stands whatever this finds; at worst observers hear of it twice. Of others' they hear at the next look.
+      do throws(StoreError) { try follow(done.keys, &known) } catch {}
     }
   }
 
@@ -80,9 +80,12 @@ extension VaultStore {
 
   fileprivate func startWatching() throws(StoreError) -> Subscription {
     let vault = held.vaultPlace
-    if let watch = try vault.watchServer({ [weak self] in self?.look() }) {
+    if let watch = try vault.watchServer({ [weak self] () throws(StoreError) in try self?.look() }) {
       observation.isStale.store(true, ordering: .relaxed)
-      look()
+      do throws(StoreError) { try look() } catch {
+        watch.cancel()
+        throw error
+      }
       return watch
     }
     let file = try vault.file()
@@ -96,7 +99,7 @@ extension VaultStore {
     }
     observation.isStale.store(true, ordering: .relaxed)
     // At once: what is committed after the subscription is new, however soon that is.
-    look()
+    try look()
     return watch
   }
 
@@ -114,17 +117,21 @@ extension VaultStore {
   ///
   /// - Parameter pauses: after which it looks again where there can be no such lock.
   private func lookWithWriters(_ pauses: ArraySlice<DispatchTimeInterval>) {
-    // At once what can be seen already, which somebody else may have committed than who is heard of.
-    look()
     var obstacle: StoreError.Kind?
-    look { (last) throws(StoreError) in
-      do throws(StoreError) {
-        return try write { (vault, _) throws(StoreError) in try vault.items.survey(service, since: last) }
-      } catch {
-        guard error.kind == .busy || error.kind == .readOnly else { throw error }
-        obstacle = error.kind
-        return nil
+    do throws(StoreError) {
+      // At once what can be seen already, which somebody else may have committed than who is heard of.
+      try look()
+      try look { (last) throws(StoreError) in
+        do throws(StoreError) {
+          return try write { (vault, _) throws(StoreError) in try vault.items.survey(service, since: last) }
+        } catch {
+          guard error.kind == .busy || error.kind == .readOnly else { throw error }
+          obstacle = error.kind
+          return nil
+        }
       }
+    } catch {
+      return lookAgain(after: Self.pause, pauses)
     }
     switch obstacle {
     // Somebody who was stopped in the midst of a commit may go on at any time.
@@ -139,21 +146,26 @@ extension VaultStore {
   }
 
   /// Finds what others committed. A commit of this store is known already: looking costs two reads of the state then.
-  private func look() {
-    look { (last) throws(StoreError) in
+  private func look() throws(StoreError) {
+    try look { (last) throws(StoreError) in
       try read { (vault) throws(StoreError) in try vault.items.survey(service, since: last) }
     }
   }
 
   /// Tells what `survey` finds.
-  private func look(_ survey: (VaultObservation.Known?) throws(StoreError) -> VaultObservation.Known?) {
-    observation.known.withLock { known in
+  ///
+  /// - Throws: what keeps it from a server for now. Observers are told what they missed once it is called again.
+  private func look(
+    _ survey: (VaultObservation.Known?) throws(StoreError) -> VaultObservation.Known?
+  ) throws(StoreError) {
+    try observation.known.withLock { (known) throws(StoreError) in
       if observation.isStale.exchange(false, ordering: .relaxed) { known = nil }
       do throws(StoreError) {
         guard let found = try survey(known) else { return }
         if let before = known?.versions { tell(from: before, to: found.versions) }
         known = found
       } catch {
+        guard held.vaultPlace.url == nil || ![.unreachable, .busy].contains(error.kind) else { throw error }
         // Locked, or of no more use: whoever reads gets the error, and unlocking is told.
         if known != nil { observation.feed?.send(.access) }
         known = nil

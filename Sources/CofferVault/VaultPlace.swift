@@ -121,8 +121,8 @@ public struct VaultPlace: Sendable {
   /// opened.
   package func isKnown(as other: VaultPlace) -> Bool { !Set(pinned).isDisjoint(with: other.pinned) }
 
-  /// Calls `body` whenever somebody may have committed to a vault on a server; nil for a file.
-  package func watchServer(_ body: @escaping @Sendable () -> Void) throws(StoreError) -> Subscription? {
+  /// Calls `body` whenever somebody may have committed to a vault on a server, and again where it throws; nil for a file.
+  package func watchServer(_ body: @escaping @Sendable () throws(StoreError) -> Void) throws(StoreError) -> Subscription? {
     guard let server else { return nil }
     return try server.server().watch(server.url, body)
   }

@@ -85,6 +85,25 @@ import Testing
     #expect(kind { _ = try refusing.load("a") } == .damaged)
   }
 
+  @Test func `a server that is away is to be read by a mirror where a vault is asked for, and not where settings are`() throws {
+    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server) else { return }
+    let vault = try shared.create()
+    let settings = try PostgresDefaults.open(domain: "app", at: shared.place)
+    func remedy(_ body: () throws -> Void) throws -> StoreError.Remedy? {
+      let error = try #require(throws: StoreError.self) { try body() }
+      #expect(error.kind == .unreachable && !error.cure.isEmpty, "\(error)")
+      return error.remedy
+    }
+    server.stop(SIGINT)
+    eventually("the server has ended") { server.pid == 0 }
+    #expect(try remedy { _ = try vault.get(name("a")) } == .readMirror)
+    #expect(try remedy { _ = try shared.unlock() } == .readMirror)
+    #expect(try remedy { _ = try settings.load("a") } == nil)
+    #expect(try remedy { try settings.save(.bool(true), for: "a") } == nil)
+    #expect(try remedy { _ = try settings.changes.subscribe { _ in } } == nil)
+    #expect(try remedy { _ = try PostgresDefaults.open(domain: "app", at: shared.place) } == nil)
+  }
+
   @Test func `settings and a vault share a schema, whichever was there first, and neither takes the other away`() throws {
     guard let first = try SharedVault(), let second = try SharedVault() else { return }
     let before = try PostgresDefaults.open(domain: "app", at: first.place)

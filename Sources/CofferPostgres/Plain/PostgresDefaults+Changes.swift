@@ -15,7 +15,7 @@ struct KnownDomain {
 extension PostgresDefaults {
   /// Listens first and looks then, so that nothing falls between.
   func startWatching() throws(StoreError) -> Subscription {
-    let watch = try PostgresWatch(PostgresPlace(place), channel: table.channel) { [weak self] () throws(StoreError) in
+    let watch = try PostgresWatch(PostgresPlace(place), channel: table.channel, away: nil) { [weak self] () throws(StoreError) in
       try self?.look()
     }
     let listening = try watch.start()

@@ -79,7 +79,7 @@ public final class PostgresDefaults: Store {
     }
     // A place of a scheme that the process knows is shown in errors; and what opens settings here opens the vault beside them.
     PostgresVaults.use()
-    let session = PostgresSession(try PostgresPlace(url), patience: nil)
+    let session = PostgresSession(try PostgresPlace(url), patience: nil, away: nil)
     _ = try session.open()
     let table = PlainTable(schema: session.place.schema, domain: domain, place: url)
     try make(table, session)

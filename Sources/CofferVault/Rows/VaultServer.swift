@@ -43,8 +43,8 @@ package protocol VaultServer: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError``: what ``open(_:patience:)`` throws, but not that there is no vault.
   func turn(_ url: String) throws(StoreError) -> (any ServerTurn)?
 
-  /// Calls `body`, on a queue of its own, whenever somebody may have committed to the vault that `url` names, and once at the beginning.
-  func watch(_ url: String, _ body: @escaping @Sendable () -> Void) throws(StoreError) -> Subscription
+  /// Calls `body`, on a thread of its own, whenever somebody may have committed to the vault that `url` names; again where it throws.
+  func watch(_ url: String, _ body: @escaping @Sendable () throws(StoreError) -> Void) throws(StoreError) -> Subscription
 }
 
 /// A turn at a vault on a server, which ends with the process too.
