@@ -139,17 +139,20 @@ extension UnlockedVault {
     try core.run { (vault) throws(StoreError) in try Mirroring(of: vault, to: file).run(progress) }
   }
 
-  /// Does what ``mirror(to:progress:)`` does at once, whenever another machine has committed, and each minute, until the subscription ends or the
-  /// vault is locked. A server that goes away is waited for. A tenth of the time is spent on it at most.
+  /// Does what ``mirror(to:progress:)`` does at once, whenever another machine has committed, and each `interval`, until the subscription ends or
+  /// the vault is locked. A server that goes away is waited for. A tenth of the time is spent on it, unless one refresh takes longer than six
+  /// seconds.
   ///
   /// - Parameters:
   ///   - file: the mirror.
+  ///   - interval: how often the server is asked of whose commits nothing is heard: it may keep that to itself.
   ///   - told: is called after each refresh, with its error where it failed; on another thread.
   /// - Throws: `StoreError` `.unsupported` for a vault in a file; `.unreachable`, and what connecting to the server throws.
   public borrowing func keepMirror(
-    at file: FilePath, _ told: @escaping @Sendable (Result<MirrorReport, StoreError>) -> Void
+    at file: FilePath, lookingEvery interval: Duration = .seconds(60),
+    _ told: @escaping @Sendable (Result<MirrorReport, StoreError>) -> Void
   ) throws(StoreError) -> Subscription {
-    try MirrorKeeper(core, file: file, told).start()
+    try MirrorKeeper(core, file: file, lookingEvery: interval, told).start()
   }
 
   /// Takes over what is newer in `other`: another vault, a copy of this one that went its own way, or a backup. It is not changed.

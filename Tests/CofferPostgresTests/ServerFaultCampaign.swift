@@ -129,7 +129,7 @@ import Testing
     }
     var tally: [String: Int] = [:]
     for (number, tool) in tools.enumerated() {
-      let possible = tool.possibleValues(&tally)
+      let possible = try tool.possibleValues(&tally)
       let stored = try text(vault.get(ItemName(service: "writer", account: "\(number)"))) ?? "nothing"
       #expect(possible.contains(stored), "writer \(number): \(stored) of \(possible)")
     }
@@ -144,7 +144,7 @@ import Testing
     let (processes, each) = (Campaign.size(short: 8, long: 64), Campaign.size(short: 25, long: 500))
     let key = try shared.keyPath()
     let tools = try (0..<processes).map { _ in try PostgresTool("shared-count", shared.url, key, "\(each)") }
-    for tool in tools { #expect(tool.finish() == ["done \(each)"]) }
+    for tool in tools { #expect(try tool.finish() == ["done \(each)"]) }
     #expect(try text(vault.get(ItemName(service: "shared", account: "count"))) == "\(processes * each)")
     _ = try vault.verify()
     print("counted together: \(processes) processes, \(processes * each)")
@@ -154,33 +154,45 @@ import Testing
 /// Another process that works on a shared vault.
 final class PostgresTool {
   private let process = Process()
-  private let output = Pipe()
+  /// It never waits for a reader, as it would for that of a pipe.
+  private let folder: TestFolder
+  private var output: URL { URL(fileURLWithPath: folder.path.appending("output").string) }
 
-  init(_ words: String...) throws {
-    let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-    process.executableURL = [folder, Bundle.main.bundleURL].map { $0.appending(path: "TestTool") }
-      .first { FileManager.default.isExecutableFile(atPath: $0.path) }
-    process.arguments = words
-    process.standardOutput = output
+  /// - Parameter first: what it is started behind.
+  init(_ words: String..., behind first: [String] = []) throws {
+    folder = try TestFolder("tool")
+    let build = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+    let tool = try #require(
+      [build, Bundle.main.bundleURL].map { $0.appending(path: "TestTool").path }.first(
+        where: FileManager.default.isExecutableFile))
+    let whole = first + [tool] + words
+    process.executableURL = URL(fileURLWithPath: whole[0])
+    process.arguments = Array(whole.dropFirst())
+    try Data().write(to: output)
+    process.standardOutput = try FileHandle(forWritingTo: output)
     try process.run()
   }
 
+  /// The lines that it has written so far.
+  var lines: [String] {
+    get throws { String(decoding: try Data(contentsOf: output), as: UTF8.self).split(separator: "\n").map(String.init) }
+  }
+
   /// Its lines, once it has ended by itself.
-  func finish() -> [String] {
-    let data = output.fileHandleForReading.readDataToEndOfFile()
+  func finish() throws -> [String] {
     process.waitUntilExit()
-    return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+    return try lines
   }
 
   /// Kills it, and returns its lines: those that it wrote whole.
-  func stop() -> [String] {
+  func stop() throws -> [String] {
     kill(process.processIdentifier, SIGKILL)
-    return finish()
+    return try finish()
   }
 
   /// Kills it, and returns what a writer of increasing numbers may have stored by what it said of them.
-  func possibleValues(_ tally: inout [String: Int]) -> Set<String> {
-    let lines = stop()
+  func possibleValues(_ tally: inout [String: Int]) throws -> Set<String> {
+    let lines = try stop()
     var possible: Set<String> = []
     for line in lines {
       let words = line.split(separator: " ").map(String.init)

@@ -169,7 +169,7 @@ import Testing
       let tool = try PostgresTool("shared-both", shared.url, key, "\(kill)")
       try eventually("it writes") { try router.value(for: keys.theme).hasPrefix("\(kill) ") }
       usleep(useconds_t.random(in: 0...60_000))
-      let possible = tool.possibleValues(&tally)
+      let possible = try tool.possibleValues(&tally)
       let stored = try found(in: router)
       #expect(possible.map { "\(kill) \($0)" }.contains(stored), "\(stored) of \(possible)")
     }
@@ -188,11 +188,11 @@ import Testing
       try router.plain.save(nil, for: "crash")
     }
     for (number, writer) in writers.enumerated() {
-      let possible = writer.possibleValues(&tally)
+      let possible = try writer.possibleValues(&tally)
       let stored = try router.plain.load("writer \(number)")
       #expect(possible.contains { .string($0) == stored }, "writer \(number): \(String(describing: stored)) of \(possible)")
     }
-    let possible = both.possibleValues(&tally)
+    let possible = try both.possibleValues(&tally)
     let stored = try found(in: router)
     #expect(possible.map { "both \($0)" }.contains(stored), "\(stored) of \(possible)")
     #expect(tally["acknowledged", default: 0] > 0 && tally["unknown", default: 0] == 0)
@@ -204,7 +204,7 @@ import Testing
     let place = server.place()
     let (processes, each) = (Campaign.size(short: 8, long: 64), Campaign.size(short: 25, long: 500))
     let tools = try (0..<processes).map { _ in try PostgresTool("settings-count", place, "\(each)") }
-    for tool in tools { #expect(tool.finish() == ["done \(each)"]) }
+    for tool in tools { #expect(try tool.finish() == ["done \(each)"]) }
     let store = try PostgresDefaults.open(domain: "app", at: VaultPlace(place))
     #expect(try store.load("count") == .integer(Int64(processes * each)))
   }

@@ -14,6 +14,9 @@ public final class DatabaseServer: Sendable {
   private static let ports = Atomic<Int>(Int.random(in: 20_000...50_000))
   private let binaries: String
   private let settings: [String]
+  private let network: TestNetwork?
+  /// That of a part of its files, if there is one.
+  public let disk: SmallDisk?
   /// The shell that the server runs below, which ends it once nobody holds its input.
   private let running = Mutex<Running?>(nil)
   private struct Running: @unchecked Sendable {
@@ -24,8 +27,22 @@ public final class DatabaseServer: Sendable {
   /// The server that most tests share, each with a vault of its own; nil, with the reason printed, where PostgreSQL is not installed.
   public static let shared: DatabaseServer? = make()
 
+  /// A part of a server's files.
+  public enum Part: String, Sendable {
+    /// The tables.
+    case tables = "base"
+    /// The log that each change is written to first.
+    case log = "pg_wal"
+  }
+
   /// A server for one test.
-  public static func make(settings: [String] = []) -> DatabaseServer? {
+  ///
+  /// - Parameters:
+  ///   - network: on which of two computers it runs; its socket is there for both.
+  ///   - disk: what of it has a disk of its own, of how many bytes.
+  public static func make(
+    settings: [String] = [], on network: TestNetwork? = nil, disk: (of: Part, bytes: Int)? = nil
+  ) -> DatabaseServer? {
     guard let binaries = Self.binaries else {
       if ProcessInfo.processInfo.environment["CI"] == "true" {
         Issue.record("PostgreSQL is not installed: .ci/clients does that")
@@ -33,7 +50,7 @@ public final class DatabaseServer: Sendable {
       print("skipped: PostgreSQL is not installed")
       return nil
     }
-    do { return try DatabaseServer(binaries, settings) } catch {
+    do { return try DatabaseServer(binaries, settings, on: network, disk: disk) } catch is Skipped { return nil } catch {
       Issue.record(error)
       return nil
     }
@@ -48,12 +65,20 @@ public final class DatabaseServer: Sendable {
     return (folders + path).first { access("\($0)/initdb", X_OK) == 0 && access("\($0)/postgres", X_OK) == 0 }
   }()
 
-  private init(_ binaries: String, _ settings: [String], of primary: DatabaseServer? = nil) throws {
+  /// For a reason that was printed.
+  private struct Skipped: Error {}
+
+  private init(
+    _ binaries: String, _ settings: [String], of primary: DatabaseServer? = nil, on network: TestNetwork? = nil,
+    disk: (of: Part, bytes: Int)? = nil
+  ) throws {
     port = Self.ports.add(1, ordering: .relaxed).oldValue
     self.binaries = binaries
+    self.network = network
     self.settings =
       [
-        "port=\(port)", "listen_addresses=", "unix_socket_permissions=0777", "max_connections=200", "shared_buffers=32MB",
+        "port=\(port)", "listen_addresses=\(network?.address ?? "")", "unix_socket_permissions=0777", "max_connections=200",
+        "shared_buffers=32MB",
         "log_min_messages=panic",
       ]
       + settings
@@ -64,6 +89,17 @@ public final class DatabaseServer: Sendable {
     } else {
       try Self.copyEmptyData(to: "\(folder)/data", binaries)
     }
+    if let disk {
+      let part = "\(folder)/data/\(disk.of.rawValue)"
+      guard let made = try SmallDisk.make(at: part, bytes: disk.bytes, owner: Self.owner) else {
+        try Self.run(["/bin/rm", "-rf", folder])
+        throw Skipped()
+      }
+      self.disk = made
+    } else {
+      self.disk = nil
+    }
+    if network != nil { try add(rule: "host all all samenet trust") }
     try start()
   }
 
@@ -114,8 +150,8 @@ public final class DatabaseServer: Sendable {
   }
 
   /// Starts a shell whose input ends with this process.
-  private static func shell(_ script: String, _ words: [String]) throws -> Running {
-    let command = unprivileged(["/bin/sh", "-c", script, "sh"] + words)
+  private static func shell(_ script: String, _ words: [String], behind first: [String] = []) throws -> Running {
+    let command = first + unprivileged(["/bin/sh", "-c", script, "sh"] + words)
     let process = Process()
     process.executableURL = URL(fileURLWithPath: command[0])
     process.arguments = Array(command.dropFirst())
@@ -133,13 +169,15 @@ public final class DatabaseServer: Sendable {
     let script =
       "folder=$1; shift; \"$@\" </dev/null >/dev/null 2>&1 & read how; [ \"$how\" = keep ] || kill -INT $! 2>/dev/null; "
       + "while kill -0 $! 2>/dev/null; do sleep 0.1; done; [ \"$how\" = keep ] || rm -rf \"$folder\""
-    let started = try Self.shell(script, [folder, "\(binaries)/postgres", "-D", "\(folder)/data"] + options)
+    let started = try Self.shell(
+      script, [folder, "\(binaries)/postgres", "-D", "\(folder)/data"] + options, behind: network?.atServer ?? [])
     running.withLock { $0 = started }
     try wait()
   }
 
   /// Who runs servers where the tests are run by root.
   private static let user = getpwnam("postgres") == nil ? "nobody" : "postgres"
+  private static let owner = getuid() == 0 ? getpwnam(user)?.pointee.pw_uid ?? 0 : getuid()
 
   private static func unprivileged(_ words: [String]) -> [String] {
     guard getuid() == 0 else { return words }
@@ -196,7 +234,7 @@ public final class DatabaseServer: Sendable {
   /// Sends a signal to that process.
   public func stop(_ signal: Int32) { if pid > 1 { kill(pid, signal) } }
 
-  /// Starts it again after it was stopped by SIGINT.
+  /// Starts it again after it has ended.
   public func restart() throws {
     try endShell()
     try start()
@@ -254,13 +292,18 @@ public final class DatabaseServer: Sendable {
   /// Has `role`, which is made, prove itself by `password`.
   public func makeRole(_ role: String, password: String) throws {
     try sql("CREATE ROLE \(role) LOGIN SUPERUSER PASSWORD '\(password)'")
+    try add(rule: "local all \(role) scram-sha-256")
+    try sql("SELECT pg_reload_conf()")
+  }
+
+  /// Puts a rule of who is let in before all others.
+  private func add(rule: String) throws {
     let file = "\(folder)/data/pg_hba.conf"
     let rules = try String(contentsOfFile: file, encoding: .utf8)
     // In place, so that it stays the server's own.
     let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
-    try handle.write(contentsOf: Data("local all \(role) scram-sha-256\n\(rules)".utf8))
+    try handle.write(contentsOf: Data("\(rule)\n\(rules)".utf8))
     try handle.close()
-    try sql("SELECT pg_reload_conf()")
   }
 
   /// Runs `body` while a standby takes what the server writes, and is waited for by nobody.
@@ -285,6 +328,11 @@ public final class DatabaseServer: Sendable {
   public func place(_ name: String, besides other: DatabaseServer) -> String {
     let hosts = [self, other].map { "\($0.folder.replacingOccurrences(of: "/", with: "%2F")):\($0.port)" }.joined(separator: ",")
     return "postgresql://coffer@\(hosts)/postgres?target_session_attrs=read-write#\(name)"
+  }
+
+  /// The place of the vault `name`, as it is written at the other end of the network.
+  public func placeOnNetwork(_ name: String, _ options: String) -> String {
+    "postgresql://coffer@\(network?.address ?? "nowhere.invalid"):\(port)/postgres?\(options)#\(name)"
   }
 
   /// The place of the vault `name`.

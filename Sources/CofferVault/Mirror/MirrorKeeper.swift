@@ -15,15 +15,21 @@ final class MirrorKeeper: Sendable {
   /// A thread that reads a vault and writes another one.
   private static let stackBytes = 1 << 20
   /// Without a notice the server is asked this often: the mirror is then known to be as old as that at most.
-  private static let interval = Duration.seconds(60)
+  private let interval: Duration
   /// What a refresh took is waited for so many times before the next one: a large vault that changes all the time is copied for a tenth of it.
   private static let rest = 9
+  /// But no longer than this.
+  private static let longestRest = Duration.seconds(60)
 
-  init(_ core: VaultCore, file: FilePath, _ told: @escaping @Sendable (Result<MirrorReport, StoreError>) -> Void)
+  init(
+    _ core: VaultCore, file: FilePath, lookingEvery interval: Duration,
+    _ told: @escaping @Sendable (Result<MirrorReport, StoreError>) -> Void
+  )
     throws(StoreError)
   {
     self.core = core
     self.file = file
+    self.interval = interval
     self.told = told
     bell = try Bell()
   }
@@ -61,8 +67,8 @@ final class MirrorKeeper: Sendable {
       told(result)
       if case .failure(let error) = result, error.kind == .closed { return }
       let end = ContinuousClock.now
-      earliest = end + min((end - start) * Self.rest, Self.interval)
-      latest = end + Self.interval
+      earliest = end + min((end - start) * Self.rest, Self.longestRest)
+      latest = max(earliest, end + interval)
     }
   }
 

@@ -10,7 +10,8 @@ internal import Foundation
 /// `TestTool shared-count PLACE KEYFILE COUNT` adds one to the item `count` so many times. `shared-write PLACE KEYFILE NUMBER COUNT` stores
 /// increasing numbers in an item of its own, and says of each whether it was acknowledged, refused, or left unknown. `settings-count PLACE COUNT`
 /// and `settings-write PLACE NUMBER COUNT` do so with settings there. `shared-both PLACE KEYFILE NUMBER` stores increasing numbers in a setting
-/// and an item together, without end.
+/// and an item together, without end. `shared-life PLACE KEYFILE NUMBER` stores and reads without end, and times it. `shared-watch PLACE KEYFILE`
+/// tells what changes in the service `feed` and in the settings.
 enum SharedVerbs {
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
     guard verb.hasPrefix("shared-") || verb.hasPrefix("settings-") else { return false }
@@ -21,6 +22,8 @@ enum SharedVerbs {
     switch verb {
     case "shared-count": try count(vault, Int(arguments[2]) ?? 0)
     case "shared-write": try write(vault, arguments[2], Int(arguments[3]) ?? 0)
+    case "shared-life": try live(vault, arguments[2])
+    case "shared-watch": try watch(place, VaultStore(service: "feed", vault: vault))
     case "shared-both": try both(place, VaultStore(service: "app", vault: vault), arguments[2])
     default: return false
     }
@@ -79,6 +82,47 @@ enum SharedVerbs {
         try transaction.set(Sealed("\(name) \(step)"), for: keys.token)
       }
     }
+  }
+
+  /// Stores increasing numbers in an item of its own, and reads it after each: `write OUTCOME NUMBER BEGIN END` and `read OUTCOME VALUE BEGIN END`, with
+  /// nanoseconds of a clock that all processes share.
+  private static func live(_ vault: borrowing UnlockedVault, _ number: String) throws {
+    let name = try ItemName(service: "writer", account: number)
+    for step in 1... {
+      try time("write") {
+        try vault.set(SecretForm(VaultVerbs.secret("\(step)")), for: name)
+        return "\(step)"
+      }
+      try time("read") { try VaultVerbs.text(vault.get(name)) ?? "nothing" }
+      usleep(10_000)
+    }
+  }
+
+  private static func time(_ verb: String, _ body: () throws -> String) throws {
+    let begin = now()
+    do {
+      let value = try body()
+      VaultVerbs.say("\(verb) ok \(value) \(begin) \(now())")
+    } catch let error as StoreError {
+      VaultVerbs.say("\(verb) \(error.kind) - \(begin) \(now())")
+    }
+  }
+
+  private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }
+
+  /// `told NAME` of each change in either store, until it is ended.
+  private static func watch(_ place: VaultPlace, _ vault: VaultStore) throws {
+    let settings = try PostgresDefaults.open(domain: "feed", at: place)
+    let subscriptions = try [vault.changes, settings.changes].map { feed in
+      try feed.subscribe { event in
+        switch event {
+        case .changes(let changes): for change in changes { VaultVerbs.say("told \(change.name) \(change.cause)") }
+        default: VaultVerbs.say("\(event)")
+        }
+      }
+    }
+    VaultVerbs.say("watching")
+    withExtendedLifetime((settings, vault, subscriptions)) { while true { sleep(1000) } }
   }
 
   /// Has `store` store increasing numbers, and says of each what became of it.

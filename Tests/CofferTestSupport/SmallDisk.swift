@@ -1,0 +1,47 @@
+internal import CofferPlatform
+internal import Foundation
+internal import Testing
+
+/// A small file system in memory, which is unmounted with this object, or with the process.
+public final class SmallDisk: Sendable {
+  /// Where it is.
+  private let path: String
+  private let keeper: HeldShell
+  private var filling: String { "\(path)/filling" }
+
+  /// Mounts it at `path`, for the user of the number `owner`, with what was in that folder; nil, with the reason printed, where that cannot be done.
+  static func make(at path: String, bytes: Int, owner: uid_t) throws -> SmallDisk? {
+    let full = "\(path).before"
+    try FileManager.default.moveItem(atPath: path, toPath: full)
+    try #require(mkdir(path, 0o700) == 0)
+    guard mount("tmpfs", path, "tmpfs", 0, "size=\(bytes),mode=0700,uid=\(owner)") == 0 else {
+      print("skipped: a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
+      return nil
+    }
+    // Whatever still uses it keeps it until it ends.
+    let keeper = try #require(HeldShell.start(["/usr/bin/env"], last: "umount -l \"$1\"", [path]))
+    let copy = Process()
+    copy.executableURL = URL(fileURLWithPath: "/bin/cp")
+    copy.arguments = ["-a", "\(full)/.", path]
+    try copy.run()
+    copy.waitUntilExit()
+    try #require(copy.terminationStatus == 0)
+    try FileManager.default.removeItem(atPath: full)
+    return SmallDisk(path, keeper)
+  }
+
+  private init(_ path: String, _ keeper: HeldShell) { (self.path, self.keeper) = (path, keeper) }
+
+  /// Takes all of its room.
+  public func fill() throws {
+    let file = open(filling, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    try #require(file >= 0)
+    defer { close(file) }
+    let bytes = [UInt8](repeating: 0, count: 1 << 16)
+    while write(file, bytes, bytes.count) > 0 {}
+    try #require(errno == ENOSPC)
+  }
+
+  /// Gives it back.
+  public func free() throws { try #require(unlink(filling) == 0) }
+}

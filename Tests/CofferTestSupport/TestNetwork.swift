@@ -1,0 +1,152 @@
+internal import CofferPlatform
+internal import Foundation
+internal import Testing
+
+/// Two computers with a wire between them: network namespaces of Linux, which end with this object, or with the process.
+///
+/// Nothing but their own packets goes through it, and no name of it is seen by any other process: tests use the same addresses at once.
+public final class TestNetwork: Sendable {
+  /// How packets are lost.
+  public enum Loss: String, Sendable, CaseIterable {
+    /// Those to the server alone.
+    case toServer
+    /// Those from the server alone.
+    case fromServer
+    /// All of them.
+    case bothWays
+    /// All of them: the server's computer sees that its wire is gone.
+    case cable
+  }
+
+  /// Of one computer.
+  private struct End: Sendable {
+    let shell: HeldShell
+    let name: String
+    let address: String
+    let hardware: String
+
+    /// What a program begins with that runs there.
+    var words: [String] { ["/usr/bin/nsenter", "--net=/proc/\(shell.id)/ns/net"] }
+
+    func run(_ commands: String) throws {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: words[0])
+      process.arguments = Array(words.dropFirst()) + ["/bin/sh", "-ec", commands]
+      try process.run()
+      process.waitUntilExit()
+      try #require(process.terminationStatus == 0, "\(commands)")
+    }
+  }
+
+  private let server: End
+  private let client: End
+
+  /// Where the client finds the server.
+  public var address: String { server.address }
+  /// What a program begins with that runs at the server's end.
+  var atServer: [String] { server.words }
+  /// What a program begins with that runs at the client's end.
+  public var atClient: [String] { client.words }
+
+  /// Nil, with the reason printed, where there are no network namespaces to be had.
+  public static func make() -> TestNetwork? {
+    for program in ["/usr/bin/unshare", "/usr/bin/nsenter", "/sbin/ip"] where access(program, X_OK) != 0 {
+      if ProcessInfo.processInfo.environment["CI"] == "true" {
+        Issue.record("\(program) is not installed: .ci/clients does that")
+      }
+      print("skipped: \(program) is not installed")
+      return nil
+    }
+    guard let server = HeldShell.start(["/usr/bin/unshare", "--net"]),
+      let client = HeldShell.start(["/usr/bin/unshare", "--net"])
+    else {
+      print("skipped: no network namespace can be made here, which is root's")
+      return nil
+    }
+    do { return try TestNetwork(server, client) } catch {
+      Issue.record(error)
+      return nil
+    }
+  }
+
+  private init(_ server: HeldShell, _ client: HeldShell) throws {
+    self.server = End(shell: server, name: "wire0", address: "192.0.2.1", hardware: "02:00:00:00:00:01")
+    self.client = End(shell: client, name: "wire1", address: "192.0.2.2", hardware: "02:00:00:00:00:02")
+    try self.server.run(
+      """
+      ip link set lo up
+      ip link add wire0 address \(self.server.hardware) type veth peer name wire1 address \(self.client.hardware) netns \(client.id)
+      ip address add \(self.server.address)/24 dev wire0
+      """)
+    try self.client.run("ip link set lo up; ip address add \(self.client.address)/24 dev wire1")
+    try mend()
+  }
+
+  /// Loses packets from now on, without a word to whoever sends them: they are for a card that is not at the other end.
+  public func lose(_ loss: Loss) throws {
+    switch loss {
+    case .toServer: try misdirect(client, server)
+    case .fromServer: try misdirect(server, client)
+    case .bothWays:
+      try misdirect(client, server)
+      try misdirect(server, client)
+    case .cable: try server.run("ip link set wire0 down")
+    }
+  }
+
+  private func misdirect(_ from: End, _ to: End) throws {
+    try from.run("ip neighbor replace \(to.address) lladdr 02:00:00:00:00:99 dev \(from.name) nud permanent")
+  }
+
+  /// Loses none any more.
+  public func mend() throws {
+    for (from, to) in [(server, client), (client, server)] {
+      try from.run(
+        """
+        ip link set \(from.name) up
+        ip neighbor replace \(to.address) lladdr \(to.hardware) dev \(from.name) nud permanent
+        """)
+    }
+  }
+}
+
+/// A shell that sleeps until this object or this process ends, and holds what was made for it.
+final class HeldShell: Sendable {
+  private struct Parts: @unchecked Sendable {
+    let process: Process
+    let input: Pipe
+  }
+  private let parts: Parts
+  /// The process.
+  var id: Int32 { parts.process.processIdentifier }
+
+  private init(_ parts: Parts) { self.parts = parts }
+
+  deinit {
+    // The shell reads the end of its input.
+    try? parts.input.fileHandleForWriting.close()
+    parts.process.waitUntilExit()
+  }
+
+  /// Starts it behind `words`, which end in becoming it; nil where they fail.
+  ///
+  /// - Parameter last: what it does when it ends, with `arguments`.
+  static func start(_ words: [String], last: String = ":", _ arguments: [String] = []) -> HeldShell? {
+    let (process, input, output) = (Process(), Pipe(), Pipe())
+    let whole = words + ["/bin/sh", "-c", "echo held; read how; \(last)", "sh"] + arguments
+    process.executableURL = URL(fileURLWithPath: whole[0])
+    process.arguments = Array(whole.dropFirst())
+    process.standardInput = input
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    do { try process.run() } catch {
+      Issue.record(error)
+      return nil
+    }
+    guard output.fileHandleForReading.availableData == Data("held\n".utf8) else {
+      process.waitUntilExit()
+      return nil
+    }
+    return HeldShell(Parts(process: process, input: input))
+  }
+}
