@@ -7,7 +7,8 @@ import Testing
 struct OfflineTests {
   /// A started `coffer` and what it says.
   private func start(_ line: String, _ home: Home) throws -> (child: Child, said: () -> String, told: () -> String) {
-    let names = try ["in", "out", "err"].map { try home.file("started.\($0)") }
+    let id = UUID().uuidString
+    let names = try ["in", "out", "err"].map { try home.file(".run/\(id).\($0)") }
     let child = try Child(
       Home.words(line), environment: home.environment,
       opening: [0: (names[0], O_RDONLY), 1: (names[1], O_WRONLY), 2: (names[2], O_WRONLY)])
@@ -137,6 +138,36 @@ struct OfflineTests {
     try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
     try home.transcript("vault mirror \(mirror)", err: "the vault is at generation", exit: 66)
     try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
+  }
+
+  @Test(arguments: [false, true])
+  func `programs that refresh one mirror at once leave it whole, its only file, and at the newest commit`(withFollower: Bool)
+    throws
+  {
+    guard let home = try Home.withSharedVault() else { return }
+    let mirror = home.path + "/m/team"
+    try home.transcript("vault set a", in: "0")
+    let follower = withFollower ? try start("vault mirror \(mirror) --follow --quiet", home) : nil
+    for round in 1...4 {
+      try home.transcript("vault set a --quiet", in: "\(round)")
+      let started = try (0..<2).map { _ in try start("vault mirror \(mirror) --quiet", home) }
+      if round > 1 {
+        let seen = try home.coffer("vault get a --quiet --offline \(mirror)")
+        #expect(seen.status == 0 && ["\(round - 1)", "\(round)"].contains(seen.out), "\(round): \(seen.out) \(seen.err)")
+      }
+      for (child, _, told) in started { #expect(try child.wait() == 0, "\(round): \(told())") }
+      try home.transcript("vault get a --quiet --offline \(mirror)", out: "\(round)")
+    }
+    if let (child, _, told) = follower {
+      try home.transcript("vault set a --quiet", in: "followed")
+      eventually("the last commit is followed") {
+        (try? home.coffer("vault get a --quiet --offline \(mirror)"))?.out == "followed"
+      }
+      kill(child.id, SIGTERM)
+      #expect(try child.wait() == 143 && told().isEmpty, "\(told())")
+    }
+    #expect(try home.coffer("vault verify --quiet --offline \(mirror)").status == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/m") == ["team"])
   }
 
   @Test
