@@ -144,4 +144,26 @@ import Testing
     eventually("the second change is told") { told.all.contains("second") }
     subscription.cancel()
   }
+
+  @Test func `a commit that could not be looked at is told once the server answers again`() throws {
+    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server, options: "coffer_timeout=1") else {
+      return
+    }
+    let store = try VaultStore(service: "s", vault: shared.create())
+    let (told, others) = (Collected<String>(), Collected<ChangeFeed.Event>())
+    let subscription = try store.changes.subscribe { event in
+      if case .changes(let changes) = event { for change in changes { told.add(change.name) } } else { others.add(event) }
+    }
+    defer { subscription.cancel() }
+    // The part of the server that answers, and not the one that tells of commits.
+    let answering = try server.sql(
+      "SELECT pid FROM pg_stat_activity WHERE application_name = 'coffer' AND query NOT LIKE 'LISTEN%'"
+    ).split(separator: "\n").compactMap { Int32($0) }
+    #expect(!answering.isEmpty)
+    for pid in answering { stop(pid) }
+    defer { for pid in answering { kill(pid, SIGCONT) } }
+    try shared.unlock().set(form("1"), for: name("missed"))
+    eventually("it is told") { told.all.contains("missed") }
+    #expect(told.all == ["missed"] && others.all == [])
+  }
 }
