@@ -123,7 +123,8 @@ final class HeldShell: Sendable {
   private init(_ parts: Parts) { self.parts = parts }
 
   deinit {
-    // The shell reads the end of its input.
+    // A line, and not the end of its input alone: a program that another test started in that moment may hold the pipe open.
+    try? parts.input.fileHandleForWriting.write(contentsOf: Data("end\n".utf8))
     try? parts.input.fileHandleForWriting.close()
     parts.process.waitUntilExit()
   }
