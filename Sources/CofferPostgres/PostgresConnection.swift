@@ -180,8 +180,8 @@ final class PostgresConnection {
     _ sql: String, _ parameters: [Parameter] = [], changesOne: Bool = false, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
     try send(sql, parameters, changesOne ? .one : .done, until: deadline)
-    if queue.count % (Self.mostQueued / 2) == 0 { try self.send(until: deadline) }
     guard queue.count >= Self.mostQueued else { return }
+    try self.send(until: deadline)
     try take(Self.mostQueued / 2, "speak to it", until: deadline)
     if let failure = taken.failure { throw failure }
   }
