@@ -119,6 +119,12 @@ import Testing
     let writers = 4
     let key = try shared.keyPath()
     let tools = try (0..<writers).map { try PostgresTool("shared-write", shared.url, key, "\($0)", "1000000") }
+    // A program that finds no server at its start ends, and would show nothing.
+    for number in 0..<writers {
+      eventually("writer \(number) has begun") {
+        (try? vault.get(ItemName(service: "writer", account: "\(number)"))) != nil
+      }
+    }
     let crashes = Campaign.size(short: 3, long: 200)
     for crash in 0..<crashes {
       usleep(useconds_t.random(in: 100_000...900_000))
