@@ -15,6 +15,20 @@ final class VaultObservation: Sendable {
     var versions: [String: RecordVersion]
   }
 
+  /// What a look has found: a later commit than what was known.
+  fileprivate struct Survey {
+    enum Items {
+      /// All that there are.
+      case all([String: RecordVersion])
+      /// Those that changed, each once, in the order of their last changes; without a version where they are gone.
+      case changed([(name: String, version: RecordVersion?)])
+    }
+
+    let generation: UInt64, logged: UInt64
+    let header: Digest32
+    let items: Items
+  }
+
   /// Held from before a commit until it is told, so that what is told has the order of the commits. Nil while the vault cannot be
   /// read, and until it is first looked at.
   let known = Mutex<Known?>(nil)
@@ -156,14 +170,14 @@ extension VaultStore {
   ///
   /// - Throws: what keeps it from a server for now. Observers are told what they missed once it is called again.
   private func look(
-    _ survey: (VaultObservation.Known?) throws(StoreError) -> VaultObservation.Known?
+    _ survey: (VaultObservation.Known?) throws(StoreError) -> VaultObservation.Survey?
   ) throws(StoreError) {
     try observation.known.withLock { (known) throws(StoreError) in
       if observation.isStale.exchange(false, ordering: .relaxed) { known = nil }
       do throws(StoreError) {
         guard let found = try survey(known) else { return }
-        if let before = known?.versions { tell(from: before, to: found.versions) }
-        known = found
+        let changes = Self.take(found, &known)
+        if !changes.isEmpty { observation.feed?.send(.changes(changes)) }
       } catch {
         guard held.vaultPlace.url == nil || ![.unreachable, .busy].contains(error.kind) else { throw error }
         // Locked, or of no more use: whoever reads gets the error, and unlocking is told.
@@ -179,11 +193,34 @@ extension VaultStore {
     [.milliseconds(20), .milliseconds(500), .seconds(5), .seconds(30)]
   }
 
-  private func tell(from before: [String: RecordVersion], to now: [String: RecordVersion]) {
-    let names = Set(before.keys).union(now.keys).filter { before[$0] != now[$0] }.sorted()
-    guard !names.isEmpty else { return }
-    let changes = names.map { CofferStorage.Change($0, now[$0] == nil ? .removed : .set, by: .otherProcess(id: nil)) }
-    observation.feed?.send(.changes(changes))
+  /// Has `found` be what is known.
+  ///
+  /// - Returns: the changes; none where nothing was known.
+  private static func take(
+    _ found: VaultObservation.Survey, _ known: inout VaultObservation.Known?
+  ) -> [CofferStorage.Change] {
+    var changes: [CofferStorage.Change] = []
+    func add(_ name: String, _ version: RecordVersion?) {
+      changes.append(CofferStorage.Change(name, version == nil ? .removed : .set, by: .otherProcess(id: nil)))
+    }
+    switch found.items {
+    case .all(let versions):
+      if let before = known?.versions {
+        for name in Set(before.keys).union(versions.keys).sorted() where before[name] != versions[name] {
+          add(name, versions[name])
+        }
+      }
+      known = VaultObservation.Known(
+        generation: found.generation, logged: found.logged, header: found.header, versions: versions)
+    case .changed(let items):
+      known?.generation = found.generation
+      known?.logged = found.logged
+      for (name, version) in items where known?.versions[name] != version {
+        known?.versions[name] = version
+        add(name, version)
+      }
+    }
+    return changes
   }
 }
 
@@ -201,50 +238,54 @@ extension ItemTable {
   /// The items of `service`, unless the vault is still at the commit that `last` is of.
   fileprivate func survey(
     _ service: String, since last: VaultObservation.Known?
-  ) throws(StoreError) -> VaultObservation.Known? {
+  ) throws(StoreError) -> VaultObservation.Survey? {
     let state = view.state
     guard state.generation != last?.generation else { return nil }
-    var versions: [String: RecordVersion]?
-    if let last { versions = try followed(service, since: last) }
-    if versions == nil { versions = try self.versions(list(service: service).map(\.name.account), service: service) }
+    var items: VaultObservation.Survey.Items?
+    if let last { items = try followed(service, since: last).map { .changed($0) } }
+    if items == nil { items = try .all(versions(list(service: service).map(\.name.account), service: service)) }
     return .init(
-      generation: state.generation, logged: state.logSequence, header: view.headerDigest, versions: versions ?? [:])
+      generation: state.generation, logged: state.logSequence, header: view.headerDigest, items: items ?? .all([:]))
   }
 
-  /// What the log tells of since `last`, among what was known then; nil where it tells of something else than items, or of more than
-  /// ``mostFollowed``.
+  /// What the log tells of since `last`, in its order; nil where it tells of something else than items, or of more than ``mostFollowed``.
   private func followed(
     _ service: String, since last: VaultObservation.Known
-  ) throws(StoreError) -> [String: RecordVersion]? {
+  ) throws(StoreError) -> [(name: String, version: RecordVersion?)]? {
     let first = last.logged
     guard last.header == view.headerDigest, view.state.logSequence >= first else { return nil }
     let count = view.state.logSequence - first
     guard count <= Self.mostFollowed else { return nil }
-    var (indexes, rows, isOfItems) = (Set<RecordIndex>(), 0, true)
+    // By index, how many rows back its last change is: the newest row comes first.
+    var (indexes, rows, isOfItems) = ([RecordIndex: Int](), 0, true)
     try VaultLog(view).forEach(last: Int(count)) { (_, entry) in
       rows += 1
       switch entry.event {
-      case .itemSet, .itemDeleted, .undeleted, .pruned: indexes.insert(entry.index)
+      case .itemSet, .itemDeleted, .undeleted, .pruned: indexes[entry.index] = min(rows, indexes[entry.index] ?? rows)
       case .unlocked, .trimmed: break
       default: isOfItems = false
       }
     }
     guard isOfItems, rows == count else { return nil }
-    var versions = last.versions
-    for index in indexes {
-      if let id = try view.list(of: bucket(of: index)).record(at: index) {
-        let meta = try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
-          try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
-        }
-        guard meta.isItem, meta.service.hasSameBytes(as: service) else { continue }
-        versions[meta.account] = RecordVersion(id.bytes)
-      } else if let gone = versions.keys.first(where: { account in
-        RecordAddress.index(.present, service, account, "", 0, view.keys) == index
-      }) {
-        versions[gone] = nil
+    var found: [(name: String, version: RecordVersion?, row: Int)] = []
+    var gone: [RecordIndex: Int] = [:]
+    for (index, row) in indexes {
+      guard let id = try view.list(of: bucket(of: index)).record(at: index) else {
+        gone[index] = row
+        continue
+      }
+      let meta = try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
+        try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
+      }
+      guard meta.isItem, meta.service.hasSameBytes(as: service) else { continue }
+      found.append((meta.account, RecordVersion(id.bytes), row))
+    }
+    if !gone.isEmpty {
+      for account in last.versions.keys {
+        if let row = gone[RecordAddress.index(.present, service, account, "", 0, view.keys)] { found.append((account, nil, row)) }
       }
     }
-    return versions
+    return found.sorted { $0.row > $1.row }.map { ($0.name, $0.version) }
   }
 
   /// Rows of the log that are followed: each is read by itself, which for more takes longer than a listing of few items.
