@@ -2,46 +2,15 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import CofferVault
 
-/// One connection of libpq's, freed with this value. A child that was forked leaves it alone: its parent speaks on the same socket.
-struct PostgresHandle: ~Copyable {
-  let library: coffer_libpq
-  let pointer: OpaquePointer
-  /// How many warnings the server has sent.
-  let warnings: UnsafeMutablePointer<Int32>
-  private let process = getpid()
-
-  init(_ library: coffer_libpq, _ pointer: OpaquePointer) {
-    self.library = library
-    self.pointer = pointer
-    warnings = .allocate(capacity: 1)
-    warnings.initialize(to: 0)
-    coffer_libpq_count_warnings(pointer, warnings)
-  }
-
-  deinit {
-    guard getpid() == process else { return }
-    library.finish(pointer)
-    warnings.deallocate()
-  }
-}
-
 /// A connection in pipeline mode: statements are queued, and ``answers(until:)`` sends them and waits for all that they answer. No wait is
 /// without end. Used from one thread at a time.
 final class PostgresConnection {
-  private let handle: PostgresHandle
-  private let place: VaultPlace
-  /// What helps where the server cannot be reached, beside waiting for it.
-  private let away: StoreError.Remedy?
-  /// The statements that the server has prepared.
-  private var prepared: Set<String> = []
+  private let link: PostgresLink
+  /// The names of the statements that the server has prepared.
+  private var prepared: [String: String] = [:]
   private var queue: [Queued] = []
   /// What was taken of the answers before all of them were asked for.
   private var taken = Answers()
-  /// Whether it can be used no more.
-  private(set) var isLost = false
-  /// Whether that is because the server did not answer in time.
-  private(set) var wasLate = false
-
   /// What a queued statement answers.
   private enum Queued {
     /// That a statement was prepared.
@@ -62,101 +31,27 @@ final class PostgresConnection {
   /// Statements whose answers may wait at the server, at most. Without an end both sides might wait until the other one reads.
   private static let mostQueued = 256
 
-  /// Connects.
-  ///
-  /// - Parameters:
-  ///   - place: what errors are said of.
-  ///   - options: what libpq takes where `connection` does not say it.
-  ///   - away: what helps where the server cannot be reached.
-  init(
-    _ connection: String, place: VaultPlace, options: [(String, String)], away: StoreError.Remedy?,
-    until deadline: ContinuousClock.Instant
-  ) throws(StoreError) {
-    handle = try Self.begin(connection, place, options)
-    (self.place, self.away) = (place, away)
-    try enter(until: deadline)
-    let library = handle.library
-    guard library.set_nonblocking(handle.pointer, 1) == 0, library.enter_pipeline(handle.pointer) == 1 else {
-      throw lost("begin to speak to it")
-    }
-  }
+  init(_ link: PostgresLink) { self.link = link }
 
-  /// Has libpq begin to connect.
-  private static func begin(
-    _ connection: String, _ place: VaultPlace, _ options: [(String, String)], overriding: [(String, String)] = []
-  ) throws(StoreError) -> PostgresHandle {
-    let library = try PostgresLibrary.load()
-    let all = options + [("dbname", connection)] + overriding
-    let keywords = all.map { strdup($0.0) } + [nil]
-    let values = all.map { strdup($0.1) } + [nil]
-    defer { for text in keywords + values { free(text) } }
-    // What stands later overrides what stands before it, and what the URL says is taken where it stands.
-    let pointer = keywords.map { UnsafePointer($0) }.withUnsafeBufferPointer { keywords in
-      values.map { UnsafePointer($0) }.withUnsafeBufferPointer { values in
-        keywords.baseAddress.flatMap { keywords in values.baseAddress.flatMap { library.connect(keywords, $0, 1) } }
-      }
-    }
-    guard let pointer else {
-      throw StoreError(.memory, "could not connect", place: place.description, cure: "free some memory and try again")
-    }
-    return PostgresHandle(library, pointer)
-  }
-
-  /// What `place` is known by, without a server. libpq puts the parameters of a place together before it looks at them, and one that it does
-  /// not know keeps it from going on.
-  static func names(_ place: PostgresPlace) throws(StoreError) -> PlaceNames {
-    let handle = try begin(place.connection, VaultPlace(place.url), [], overriding: [("target_session_attrs", "none")])
-    return PlaceNames(parameters(of: handle), host: host(of: handle), name: place.name)
-  }
-
-  private func enter(until deadline: ContinuousClock.Instant) throws(StoreError) {
-    let library = handle.library
-    guard library.status(handle.pointer) != 1 else { throw unreachable() }
-    var next = UInt32(COFFER_LIBPQ_POLLING_WRITING)
-    while next != COFFER_LIBPQ_POLLING_OK {
-      let events = next == COFFER_LIBPQ_POLLING_READING ? POLLIN : POLLOUT
-      guard try wait(for: Int16(truncatingIfNeeded: events), until: deadline) else {
-        throw StoreError(
-          .unreachable, "the server did not let this program in in time", place: place.description,
-          cure: "check that it is there and can be reached, then try again", remedy: away)
-      }
-      next = library.connect_poll(handle.pointer)
-      guard next != COFFER_LIBPQ_POLLING_FAILED else { throw unreachable() }
-    }
-  }
+  /// Whether it can be used no more.
+  var isLost: Bool { link.isLost }
+  /// Whether that is because the server did not answer in time.
+  var wasLate: Bool { link.wasLate }
 
   /// The parameters that the connection has, after service files, the environment and libpq's own defaults.
-  func parameters() -> [String: String] { Self.parameters(of: handle) }
-
-  private static func parameters(of handle: borrowing PostgresHandle) -> [String: String] {
-    let options = handle.library.options(handle.pointer)
-    defer { handle.library.free_options(options) }
-    var found: [String: String] = [:]
-    var next = options
-    while let option = next, let keyword = option.pointee.keyword {
-      // A password is nobody's business here.
-      let isSecret = option.pointee.dispchar.map { $0.pointee == UInt8(ascii: "*") } ?? false
-      if !isSecret, let value = option.pointee.val { found[String(cString: keyword)] = String(cString: value) }
-      next = option + 1
-    }
-    return found
-  }
+  var parameters: [String: String] { link.handle.parameters }
 
   /// The host that was reached, or the folder of its socket.
-  var host: String { Self.host(of: handle) }
-
-  private static func host(of handle: borrowing PostgresHandle) -> String {
-    handle.library.host(handle.pointer).map { String(cString: $0) } ?? ""
-  }
+  var host: String { link.handle.host }
 
   /// The number of the server's version, such as 150004.
-  var serverVersion: Int { Int(handle.library.server_version(handle.pointer)) }
+  var serverVersion: Int { Int(link.handle.library.server_version(link.handle.pointer)) }
 
   /// Whether what is said is encrypted by TLS.
-  var usesTLS: Bool { handle.library.ssl_in_use(handle.pointer) != 0 }
+  var usesTLS: Bool { link.handle.library.ssl_in_use(link.handle.pointer) != 0 }
 
   /// Whether a transaction is under way, as far as is known.
-  var isInTransaction: Bool { handle.library.transaction_status(handle.pointer) != 0 }
+  var isInTransaction: Bool { link.handle.library.transaction_status(link.handle.pointer) != 0 }
 
   // MARK: Queueing
 
@@ -189,12 +84,9 @@ final class PostgresConnection {
   private func send(
     _ sql: String, _ parameters: [Parameter], _ queued: Queued, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
-    guard !isLost else { throw lost("speak to it") }
-    let library = handle.library
-    if prepared.insert(sql).inserted {
-      guard library.send_prepare(handle.pointer, Self.name(of: sql), sql, 0, nil) == 1 else { throw lost("speak to it") }
-      queue.append(.prepared(sql))
-    }
+    guard !isLost else { throw link.lost("speak to it") }
+    let library = link.handle.library
+    let name = try prepare(sql)
     var numbers = parameters.map { parameter in
       if case .number(let number) = parameter { number.bigEndian } else { Int64(0) }
     }
@@ -216,10 +108,10 @@ final class PostgresConnection {
         }
         let formats = [Int32](repeating: 1, count: parameters.count)
         return library.send_prepared(
-          handle.pointer, Self.name(of: sql), Int32(parameters.count), values, lengths, formats, 1)
+          link.handle.pointer, name, Int32(parameters.count), values, lengths, formats, 1)
       }
     }
-    guard sent == 1 else { throw lost("speak to it") }
+    guard sent == 1 else { throw link.lost("speak to it") }
     queue.append(queued)
   }
 
@@ -240,7 +132,18 @@ final class PostgresConnection {
     }
   }
 
-  /// A name for a statement: its text has one for as long as a connection lasts.
+  /// Has the server prepare a statement that it does not know, and returns its name.
+  private func prepare(_ sql: String) throws(StoreError) -> String {
+    if let name = prepared[sql] { return name }
+    let name = Self.name(of: sql)
+    let library = link.handle.library
+    guard library.send_prepare(link.handle.pointer, name, sql, 0, nil) == 1 else { throw link.lost("speak to it") }
+    prepared[sql] = name
+    queue.append(.prepared(sql))
+    return name
+  }
+
+  /// A name that its text alone has: whoever shares connections of the server, as a pool does, cannot run another statement by it.
   private static func name(of sql: String) -> String {
     var hash: UInt64 = 14_695_981_039_346_656_037
     for byte in sql.utf8 { hash = (hash ^ UInt64(byte)) &* 1_099_511_628_211 }
@@ -251,9 +154,9 @@ final class PostgresConnection {
 
   /// Sends what is queued, without waiting for the answers.
   func send(until deadline: ContinuousClock.Instant) throws(StoreError) {
-    guard handle.library.sync(handle.pointer) == 1 else { throw lost("speak to it") }
+    guard link.handle.library.sync(link.handle.pointer) == 1 else { throw link.lost("speak to it") }
     syncs += 1
-    try flush(until: deadline)
+    try link.flush(until: deadline)
   }
 
   /// How many ends of queues the server was sent, and has not answered.
@@ -267,10 +170,10 @@ final class PostgresConnection {
     try send(until: deadline)
     try take(queue.count, doing, until: deadline)
     while syncs > 0 {
-      guard let result = try next(until: deadline) else { throw lost(doing) }
-      let status = handle.library.result_status(result)
-      handle.library.clear(result)
-      guard status == COFFER_LIBPQ_PIPELINE_SYNC else { throw lost(doing) }
+      guard let result = try link.next(until: deadline) else { throw link.lost(doing) }
+      let status = link.handle.library.result_status(result)
+      link.handle.library.clear(result)
+      guard status == COFFER_LIBPQ_PIPELINE_SYNC else { throw link.lost(doing) }
       syncs -= 1
     }
     let found = taken
@@ -292,129 +195,51 @@ final class PostgresConnection {
       }
       switch kind {
       // What was to be prepared after a statement that failed was not.
-      case .prepared(let sql): if result == nil { prepared.remove(sql) }
+      case .prepared(let sql): if result == nil { prepared[sql] = nil }
       case .done: break
       case .one: if let result, result.affected != 1, taken.failure == nil { taken.failure = missing() }
       case .rows:
-        if let result { taken.rows.append(result) } else if taken.failure == nil { throw lost(doing) }
+        if let result { taken.rows.append(result) } else if taken.failure == nil { throw link.lost(doing) }
       }
     }
   }
 
   /// How many warnings the server has sent.
-  var warnings: Int32 { handle.warnings.pointee }
+  var warnings: Int32 { link.handle.warnings.pointee }
 
   /// What one statement answers; nil where it was not run, as one before it failed.
   private func answer(_ doing: String, until deadline: ContinuousClock.Instant) throws(StoreError) -> PostgresResult? {
     var (found, failure) = (PostgresResult?.none, StoreError?.none)
-    while let result = try next(until: deadline) {
-      let status = handle.library.result_status(result)
+    while let result = try link.next(until: deadline) {
+      let status = link.handle.library.result_status(result)
       switch status {
       case UInt32(COFFER_LIBPQ_TUPLES_OK), UInt32(COFFER_LIBPQ_COMMAND_OK):
-        found = PostgresResult(result, handle.library, place)
+        found = PostgresResult(result, link.handle.library, link.place)
       case UInt32(COFFER_LIBPQ_PIPELINE_ABORTED):
-        handle.library.clear(result)
+        link.handle.library.clear(result)
       case UInt32(COFFER_LIBPQ_PIPELINE_SYNC):
         // The end of what was sent before without waiting.
-        handle.library.clear(result)
+        link.handle.library.clear(result)
         syncs -= 1
         continue
       default:
-        let state = handle.library.error_field(result, Int32(COFFER_LIBPQ_SQLSTATE)).map { String(cString: $0) }
-        handle.library.clear(result)
-        guard let state else { throw lost(doing) }
-        failure = StoreError(PostgresFailure(state), doing, place: place.description)
+        let state = link.handle.library.error_field(result, Int32(COFFER_LIBPQ_SQLSTATE)).map { String(cString: $0) }
+        link.handle.library.clear(result)
+        guard let state else { throw link.lost(doing) }
+        failure = StoreError(PostgresFailure(state), doing, place: link.place.description)
       }
     }
-    guard handle.library.status(handle.pointer) == COFFER_LIBPQ_CONNECTION_OK else {
-      isLost = true
-      throw failure ?? lost(doing)
-    }
+    do throws(StoreError) { try link.check(doing) } catch { throw failure ?? error }
     if let failure { throw failure }
     return found
   }
 
-  /// The next answer of libpq's, nil at the end of one statement's.
-  private func next(until deadline: ContinuousClock.Instant) throws(StoreError) -> OpaquePointer? {
-    while handle.library.is_busy(handle.pointer) != 0 {
-      guard try wait(for: Int16(POLLIN), until: deadline) else { throw late() }
-      guard handle.library.consume(handle.pointer) == 1 else { throw lost("read its answer") }
-    }
-    return handle.library.result(handle.pointer)
-  }
-
-  private func flush(until deadline: ContinuousClock.Instant) throws(StoreError) {
-    while true {
-      let code = handle.library.flush(handle.pointer)
-      guard code >= 0 else { throw lost("speak to it") }
-      guard code > 0 else { return }
-      guard try wait(for: Int16(POLLIN | POLLOUT), until: deadline) else { throw late() }
-      guard handle.library.consume(handle.pointer) == 1 else { throw lost("speak to it") }
-    }
-  }
-
-  /// Waits until the socket is ready; false at `deadline`.
-  private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {
-    var waiting = pollfd(fd: handle.library.socket(handle.pointer), events: events, revents: 0)
-    while true {
-      let left = deadline - .now
-      guard left > .zero else { return false }
-      let code = poll(&waiting, 1, Int32(clamping: Int64(left / .milliseconds(1)) + 1))
-      if code > 0 { return true }
-      guard code == 0 || errno == EINTR else { throw StoreError(errno: errno, "wait for the server", place: "poll") }
-    }
-  }
-
   /// Waits until somebody has told something on a channel that is listened to, or `bell` was rung; whether it was the former.
-  func waitForNotice(_ bell: Bell) throws(StoreError) -> Bool {
-    var waiting = [
-      pollfd(fd: handle.library.socket(handle.pointer), events: Int16(POLLIN), revents: 0),
-      pollfd(fd: bell.hearing, events: Int16(POLLIN), revents: 0),
-    ]
-    guard poll(&waiting, 2, -1) >= 0 || errno == EINTR else {
-      throw StoreError(errno: errno, "wait for the server", place: "poll")
-    }
-    guard waiting[1].revents == 0 else { return false }
-    guard handle.library.consume(handle.pointer) == 1 else { throw lost("hear of changes") }
-    var isTold = false
-    while let notice = handle.library.notifies(handle.pointer) {
-      handle.library.free_memory(notice)
-      isTold = true
-    }
-    return isTold
-  }
-
-  // MARK: Errors
-
-  private func lost(_ doing: String) -> StoreError {
-    isLost = true
-    return StoreError(
-      .unreachable, "the connection to the server was lost, and this program could not \(doing)", place: place.description,
-      cure: "try again when the server is there")
-  }
+  func waitForNotice(_ bell: Bell) throws(StoreError) -> Bool { try link.waitForNotice(bell) }
 
   private func missing() -> StoreError {
     StoreError(
-      .tampered, "a record that should exist is missing", place: place.description,
+      .tampered, "a record that should exist is missing", place: link.place.description,
       cure: "someone changed the vault without its key: restore a backup, and ask who can write to this database")
-  }
-
-  private func late() -> StoreError {
-    (isLost, wasLate) = (true, true)
-    return StoreError(
-      .unreachable, "the server did not answer in time", place: place.description,
-      cure: "try again; a place may say coffer_timeout=SECONDS for another time")
-  }
-
-  /// What libpq says of a server that was not reached. Part of it may be the server's, which chose it: letters alone are repeated.
-  private func unreachable() -> StoreError {
-    isLost = true
-    let text = handle.library.error_message(handle.pointer).map { String(cString: $0) } ?? ""
-    let line = text.utf8.map { (32...126).contains($0) ? Character(Unicode.Scalar($0)) : " " }
-    let decision = Unreached.decision(text)
-    return StoreError(
-      decision.kind,
-      "\(decision.what): \(String(line.prefix(300)).split(separator: " ").joined(separator: " "))",
-      place: place.description, cure: decision.cure, remedy: decision.kind == .unreachable ? away : nil)
   }
 }

@@ -35,7 +35,7 @@ extension PostgresServer {
     }
     try row.check([UInt32](repeating: PostgresResult.bigint, count: 5))
     var report = ServerReport()
-    let parameters = connection.parameters()
+    let parameters = connection.parameters
     report.isThisMachine = connection.host.hasPrefix("/") || (connection.host == "localhost" && parameters["hostaddr"] == nil)
     report.isEncrypted = connection.usesTLS
     report.provesHost = parameters["sslmode"] == "verify-full"

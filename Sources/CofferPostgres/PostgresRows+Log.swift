@@ -17,10 +17,10 @@ struct PostgresLog: LogRows {
       let answer: PostgresResult
       if let ahead = rows.transaction?.log, ahead.first == next, ahead.most == count {
         answer = ahead.rows
+        try answer.check(Self.types)
       } else {
         answer = try rows.asked(Self.question(rows.schema), [.number(next), .number(Int64(count))], Self.types)
       }
-      try answer.check(Self.types)
       for row in 0..<answer.count {
         let seq = try answer.number(row, 0)
         guard seq >= next else { throw rows.damaged("the log is not in order") }

@@ -64,7 +64,7 @@ struct PostgresServer: VaultServer {
 
   func named(_ url: String) throws(StoreError) -> VaultPlace {
     let place = try PostgresPlace(url)
-    let named = try PostgresConnection.names(place)
+    let named = try PostgresHandle.names(place)
     return VaultPlace(found: url, scheme: "postgresql", names: named.all)
   }
 

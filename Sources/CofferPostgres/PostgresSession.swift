@@ -53,7 +53,7 @@ final class PostgresSession {
     connection = nil
     let milliseconds = Int64(patience / .milliseconds(1))
     let seconds = max(2, (milliseconds + 999) / 1000)
-    let new = try PostgresConnection(
+    let link = try PostgresLink(
       place.connection, place: VaultPlace(place.url),
       options: [
         ("fallback_application_name", "coffer"), ("connect_timeout", String(seconds)), ("client_encoding", "UTF8"),
@@ -62,6 +62,7 @@ final class PostgresSession {
         // Else Linux asks again after 75 s, and who only listens knows nothing until then.
         ("keepalives_interval", String(seconds)),
       ], away: away, until: .now + max(patience, .seconds(2)))
+    let new = PostgresConnection(link)
     facts = try learn(new)
     connection = new
     made += 1
@@ -118,7 +119,7 @@ final class PostgresSession {
     facts.encoding = try answers[1].text(0, 5)
     facts.version = new.serverVersion
     facts.usesTLS = new.usesTLS
-    let parameters = new.parameters()
+    let parameters = new.parameters
     let names = PlaceNames(parameters, host: new.host, name: place.name)
     facts.database = PlaceNames(parameters, host: new.host, name: "").all
     facts.found = VaultPlace(found: place.url, scheme: "postgresql", names: names.all)

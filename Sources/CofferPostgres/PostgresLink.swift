@@ -1,0 +1,135 @@
+internal import CCofferLibraries
+internal import CofferPlatform
+internal import CofferVault
+
+/// One connection to a server: what goes to it and comes from it, whether it can still be used, and every wait for it, which has an end.
+final class PostgresLink {
+  let handle: PostgresHandle
+  let place: VaultPlace
+  /// What helps where the server cannot be reached, beside waiting for it.
+  private let away: StoreError.Remedy?
+  /// Whether it can be used no more.
+  private(set) var isLost = false
+  /// Whether that is because the server did not answer in time.
+  private(set) var wasLate = false
+
+  /// Connects, and sets it to pipeline mode.
+  ///
+  /// - Parameters:
+  ///   - place: what errors are said of.
+  ///   - options: what libpq takes where `connection` does not say it.
+  ///   - away: what helps where the server cannot be reached.
+  init(
+    _ connection: String, place: VaultPlace, options: [(String, String)], away: StoreError.Remedy?,
+    until deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
+    handle = try PostgresHandle.begin(connection, place, options)
+    (self.place, self.away) = (place, away)
+    try enter(until: deadline)
+    let library = handle.library
+    guard library.set_nonblocking(handle.pointer, 1) == 0, library.enter_pipeline(handle.pointer) == 1 else {
+      throw lost("begin to speak to it")
+    }
+  }
+
+  private func enter(until deadline: ContinuousClock.Instant) throws(StoreError) {
+    let library = handle.library
+    guard library.status(handle.pointer) != 1 else { throw unreachable() }
+    var next = UInt32(COFFER_LIBPQ_POLLING_WRITING)
+    while next != COFFER_LIBPQ_POLLING_OK {
+      let events = next == COFFER_LIBPQ_POLLING_READING ? POLLIN : POLLOUT
+      guard try wait(for: Int16(truncatingIfNeeded: events), until: deadline) else {
+        throw StoreError(
+          .unreachable, "the server did not let this program in in time", place: place.description,
+          cure: "check that it is there and can be reached, then try again", remedy: away)
+      }
+      next = library.connect_poll(handle.pointer)
+      guard next != COFFER_LIBPQ_POLLING_FAILED else { throw unreachable() }
+    }
+  }
+
+  /// Whether libpq still takes it for connected.
+  func check(_ doing: String) throws(StoreError) {
+    guard handle.library.status(handle.pointer) == COFFER_LIBPQ_CONNECTION_OK else { throw lost(doing) }
+  }
+
+  /// The next answer of libpq's, nil at the end of one statement's.
+  func next(until deadline: ContinuousClock.Instant) throws(StoreError) -> OpaquePointer? {
+    while handle.library.is_busy(handle.pointer) != 0 {
+      guard try wait(for: Int16(POLLIN), until: deadline) else { throw late() }
+      guard handle.library.consume(handle.pointer) == 1 else { throw lost("read its answer") }
+    }
+    return handle.library.result(handle.pointer)
+  }
+
+  /// Has what is queued leave.
+  func flush(until deadline: ContinuousClock.Instant) throws(StoreError) {
+    while true {
+      let code = handle.library.flush(handle.pointer)
+      guard code >= 0 else { throw lost("speak to it") }
+      guard code > 0 else { return }
+      guard try wait(for: Int16(POLLIN | POLLOUT), until: deadline) else { throw late() }
+      guard handle.library.consume(handle.pointer) == 1 else { throw lost("speak to it") }
+    }
+  }
+
+  /// Waits until the socket is ready; false at `deadline`.
+  private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {
+    var waiting = pollfd(fd: handle.library.socket(handle.pointer), events: events, revents: 0)
+    while true {
+      let left = deadline - .now
+      guard left > .zero else { return false }
+      let code = poll(&waiting, 1, Int32(clamping: Int64(left / .milliseconds(1)) + 1))
+      if code > 0 { return true }
+      guard code == 0 || errno == EINTR else { throw StoreError(errno: errno, "wait for the server", place: "poll") }
+    }
+  }
+
+  /// Waits until somebody has told something on a channel that is listened to, or `bell` was rung; whether it was the former.
+  func waitForNotice(_ bell: Bell) throws(StoreError) -> Bool {
+    var waiting = [
+      pollfd(fd: handle.library.socket(handle.pointer), events: Int16(POLLIN), revents: 0),
+      pollfd(fd: bell.hearing, events: Int16(POLLIN), revents: 0),
+    ]
+    guard poll(&waiting, 2, -1) >= 0 || errno == EINTR else {
+      throw StoreError(errno: errno, "wait for the server", place: "poll")
+    }
+    guard waiting[1].revents == 0 else { return false }
+    guard handle.library.consume(handle.pointer) == 1 else { throw lost("hear of changes") }
+    var isTold = false
+    while let notice = handle.library.notifies(handle.pointer) {
+      handle.library.free_memory(notice)
+      isTold = true
+    }
+    return isTold
+  }
+
+  // MARK: Errors
+
+  /// What is said where the connection is gone, which it is from now on.
+  func lost(_ doing: String) -> StoreError {
+    isLost = true
+    return StoreError(
+      .unreachable, "the connection to the server was lost, and this program could not \(doing)", place: place.description,
+      cure: "try again when the server is there")
+  }
+
+  private func late() -> StoreError {
+    (isLost, wasLate) = (true, true)
+    return StoreError(
+      .unreachable, "the server did not answer in time", place: place.description,
+      cure: "try again; a place may say coffer_timeout=SECONDS for another time")
+  }
+
+  /// What libpq says of a server that was not reached. Part of it may be the server's, which chose it: letters alone are repeated.
+  private func unreachable() -> StoreError {
+    isLost = true
+    let text = handle.library.error_message(handle.pointer).map { String(cString: $0) } ?? ""
+    let line = text.utf8.map { (32...126).contains($0) ? Character(Unicode.Scalar($0)) : " " }
+    let decision = Unreached.decision(text)
+    return StoreError(
+      decision.kind,
+      "\(decision.what): \(String(line.prefix(300)).split(separator: " ").joined(separator: " "))",
+      place: place.description, cure: decision.cure, remedy: decision.kind == .unreachable ? away : nil)
+  }
+}

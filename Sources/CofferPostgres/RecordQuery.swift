@@ -1,0 +1,58 @@
+internal import CofferPlatform
+internal import CofferVault
+
+/// What is asked of the tables of records.
+enum RecordQuery {
+  /// Records that are asked for at once.
+  static let batch = 256
+  /// Entries of lists that are asked for at once: 2 MiB.
+  static let listBatch = 65_536
+  /// A value of more bytes is asked for by itself, so that a batch has 16 MiB at most.
+  static let mostAhead = 65_536
+
+  /// Asks for the list of the bucket that `index` is in.
+  static func askForList(
+    _ schema: String, bucketWith index: [UInt8], _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
+    try askForList(schema, IndexOrder.bits(index), .present, connection, deadline)
+  }
+
+  /// A table's first bucket begins at the empty index and its last has no end, so that no row lies between the buckets.
+  static func askForList(
+    _ schema: String, _ bits: Int, _ table: RecordTable, _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
+    let bounds = [bits, bits + 1].flatMap { [UInt8(truncatingIfNeeded: $0 >> 2), UInt8(truncatingIfNeeded: $0 << 6)] }
+    try bounds.span.bytes.withUnsafeBytes { (all) throws(StoreError) in
+      let first = PostgresConnection.Parameter.bytes(UnsafeRawBufferPointer(rebasing: all[0..<(bits == 0 ? 0 : 2)]))
+      let isLast = bits == table.buckets.count - 1
+      let columns = "SELECT idx, rid FROM \(schema).\(table.name) WHERE idx >= $1"
+      if isLast { return try connection.ask("\(columns) ORDER BY idx", [first], until: deadline) }
+      try connection.ask(
+        "\(columns) AND idx < $2 ORDER BY idx", [first, .bytes(UnsafeRawBufferPointer(rebasing: all[2..<4]))], until: deadline)
+    }
+  }
+
+  static func record(_ schema: String, _ table: RecordTable, _ part: RecordPart) -> String {
+    "SELECT rid, meta\(part == .all ? ", value" : "") FROM \(schema).\(table.name) WHERE idx = $1"
+  }
+
+  /// The state and the present record at an index, if there is one, as they are at one moment.
+  static func recordWithState(_ schema: String) -> String {
+    """
+    SELECT s.bytes, r.rid, r.meta, r.value FROM \(schema).state s LEFT JOIN \(schema).\(RecordTable.present.name) r ON r.idx = $1
+      WHERE s.id = 1
+    """
+  }
+
+  static let typesOfBatch = [
+    PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bigint,
+  ]
+
+  static func types(_ part: RecordPart, after columns: Int32 = 0) -> [UInt32] {
+    [UInt32](repeating: PostgresResult.bytea, count: Int(columns) + (part == .all ? 3 : 2))
+  }
+}
+
+extension RecordTable {
+  var name: String { self == .present ? "rec" : "old" }
+}

@@ -1,0 +1,119 @@
+internal import CofferPlatform
+internal import CofferVault
+
+/// Asks for records and lists, within the transaction of the rows.
+struct RecordReader {
+  let rows: PostgresRows
+
+  /// Lends the record that `answer` is about, whose columns begin with `first`.
+  func lend(
+    _ answer: PostgresResult, first: Int32 = 0, _ part: RecordPart, _ body: (borrowing RecordColumns) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard answer.count > 0 else { return }
+    let value = part == .all && !answer.isNull(0, first + 2) ? try answer.bytes(0, first + 2, RowLimits.sealedBytes) : nil
+    try body(
+      RecordColumns(
+        rid: answer.bytes(0, first, RowLimits.indexBytes...RowLimits.indexBytes),
+        meta: answer.bytes(0, first + 1, RowLimits.sealedBytes), value: value))
+  }
+
+  /// Lends the record that came along.
+  func lend(
+    _ ahead: RecordAhead, _ part: RecordPart, _ body: (borrowing RecordColumns) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try ahead.rows.check(RecordQuery.types(.all, after: ahead.first))
+    // Beside a state stands no record as three columns without anything.
+    guard ahead.rows.count > 0, ahead.first == 0 || !ahead.rows.isNull(0, ahead.first) else { return }
+    try lend(ahead.rows, first: ahead.first, part, body)
+  }
+
+  /// Takes records that were asked for and that nobody wants any more.
+  func endScan() throws(StoreError) {
+    if rows.transaction?.records?.isAsked ?? false { _ = try rows.current().lastAnswer() }
+    rows.transaction?.records = nil
+  }
+
+  /// The record at `index` out of those that come with others; nil where it is not among them, or its value is too long for that.
+  func scanned(_ index: UnsafeRawBufferPointer) throws(StoreError) -> ScannedRecord? {
+    guard index.count == RowLimits.indexBytes else { return nil }
+    // Behind one that was asked for ahead may come one from `index` on. A server that has no end of them is not followed.
+    for _ in 0..<3 {
+      guard var scan = rows.transaction?.records else { return nil }
+      let (found, isBehind) = try scan.record(at: index)
+      rows.transaction?.records = scan
+      if let found { return found.isWhole ? found : nil }
+      guard isBehind else { return nil }
+      try askForMore(from: index)
+    }
+    return nil
+  }
+
+  /// Has the next records come, and asks for those behind them: the server finds these while the former are looked at.
+  private func askForMore(from index: UnsafeRawBufferPointer) throws(StoreError) {
+    guard let scan = rows.transaction?.records else { return }
+    if scan.isAsked {
+      _ = try rows.current().lastAnswer()
+    } else if scan.next == nil {
+      try ask(scan.table, scan.part, from: index)
+      rows.transaction?.records?.isAsked = true
+      _ = try rows.current().lastAnswer()
+    }
+    guard let next = rows.transaction?.records?.turnToNext() else { return }
+    try next.check(RecordQuery.typesOfBatch)
+    guard next.count == RecordQuery.batch else { return }
+    let last = [UInt8](try next.bytes(next.count - 1, 0)) + [0]
+    try last.span.bytes.withUnsafeBytes { (last) throws(StoreError) in try ask(scan.table, scan.part, from: last) }
+    try rows.current().connection.send(until: rows.session.deadline)
+    rows.transaction?.records?.isAsked = true
+  }
+
+  /// The records from `index` on. A long value is left out, and its length stands in the last column.
+  func batch(
+    _ table: RecordTable, _ part: RecordPart, from index: UnsafeRawBufferPointer
+  ) throws(StoreError) -> PostgresResult {
+    try ask(table, part, from: index)
+    let answer = try rows.current().lastAnswer()
+    try answer.check(RecordQuery.typesOfBatch)
+    return answer
+  }
+
+  private func ask(_ table: RecordTable, _ part: RecordPart, from index: UnsafeRawBufferPointer) throws(StoreError) {
+    let value =
+      part == .all
+      ? "CASE WHEN octet_length(value) <= \(RecordQuery.mostAhead) THEN value END, coalesce(octet_length(value), -1)::bigint"
+      : "NULL::bytea, (-1)::bigint"
+    try rows.current().connection.ask(
+      "SELECT idx, rid, meta, \(value) FROM \(rows.schema).\(table.name) WHERE idx >= $1 ORDER BY idx LIMIT \(RecordQuery.batch)",
+      [.bytes(index)], until: rows.session.deadline)
+  }
+
+  func scannedLists(_ table: RecordTable) throws(StoreError) -> ListScan {
+    var scan = ListScan(table, rows.place)
+    var from: [UInt8] = []
+    while true {
+      let answer = try from.span.bytes.withUnsafeBytes { (from) throws(StoreError) in
+        try rows.asked(
+          "SELECT idx, rid FROM \(rows.schema).\(table.name) WHERE idx >= $1 ORDER BY idx LIMIT \(RecordQuery.listBatch)",
+          [.bytes(from)],
+          [PostgresResult.bytea, PostgresResult.bytea])
+      }
+      try scan.append(answer)
+      guard answer.count == RecordQuery.listBatch else { return scan }
+      from = [UInt8](try answer.bytes(answer.count - 1, 0)) + [0]
+    }
+  }
+
+  /// What came along is of before the change.
+  func forgetAhead(_ table: RecordTable) {
+    rows.transaction?.lists[table] = nil
+    if table == .present { rows.transaction?.ahead = nil }
+  }
+}
+
+/// A record that came along with the state, or the news that there is none.
+struct RecordAhead {
+  let index: [UInt8]
+  let rows: PostgresResult
+  /// The first of its columns.
+  let first: Int32
+}
