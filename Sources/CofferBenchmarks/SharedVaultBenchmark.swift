@@ -34,10 +34,10 @@ struct SharedVaultBenchmark {
     let benchmark = try SharedVaultBenchmark(folder: folder, server: home)
     try benchmark.durableSets()
     let opened = try benchmark.filled()
-    try benchmark.reads(opened)
     try benchmark.events(opened)
     try benchmark.whole(opened)
     try benchmark.writers(binaries)
+    try benchmark.reads(opened)
   }
 
   private static let binaries: String? = {
@@ -91,8 +91,7 @@ struct SharedVaultBenchmark {
     for name in names { _ = try opened.vault.get(name) }
     // A get waits for one answer, and a processor that is woken for it takes longer than the work: whom the kernel puts beside the server
     // would win.
-    try run(on: "0")
-    defer { do { try run(on: "0-$(($(nproc --all) - 1))") } catch { print("the processors are not given back: \(error)") } }
+    try runOnOneProcessor()
     try Measure.table(
       "get among \(Self.items) on a server", rounds: 15, clock: .wall,
       [
@@ -101,10 +100,10 @@ struct SharedVaultBenchmark {
       ])
   }
 
-  /// Has this program and the server's processes run on some processors alone.
-  private func run(on processors: String) throws {
+  /// Has this program and the server's processes run on one processor alone, from now on.
+  private func runOnOneProcessor() throws {
     let servers = "$(pgrep -P $(head -n 1 \(server)/data/postmaster.pid))"
-    try Shell.run("for one in \(getpid()) \(servers); do taskset -acp \(processors) $one; done")
+    try Shell.run("for one in \(getpid()) \(servers); do taskset -acp 0 $one; done")
   }
 
   /// How long another machine waits for the news of a commit, from the commit's return.
