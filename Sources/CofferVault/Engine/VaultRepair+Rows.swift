@@ -56,8 +56,11 @@ extension VaultRepair {
       if let highest = highest[index], highest >= meta.revision { behind.append((index, highest)) }
     }
     for (index, highest) in behind {
-      let record = try database.withRecord(at: index, in: .present, .all) { (columns) throws(StoreError) in
-        try renumbered(index, columns, above: highest)
+      var record: SealedRecord?
+      try index.withBytes { (bytes) throws(StoreError) in
+        try database.lendRecord(at: bytes, in: .present, .all) { (columns) throws(StoreError) in
+          record = try renumbered(index, columns, above: highest)
+        }
       }
       guard let record else { throw VerifiedView.missing("record", database) }
       try database.put(record, in: .present, replacing: true)

@@ -235,12 +235,15 @@ final class VerifiedView {
     _ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present, _ part: RecordPart,
     _ body: (RecordRow) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    let result = try database.withRecord(at: index, in: table, part) { (columns) throws(StoreError) in
-      guard RecordID(columns.rid) == id else { throw Self.tampered("a record is not the version it should be", place) }
-      return try body(
-        RecordRow(
-          table: table, index: index, id: id, meta: columns.meta, value: columns.value,
-          admitsLater: header.format > UInt32(VaultFormat.version)))
+    var result: Result?
+    try index.withBytes { (bytes) throws(StoreError) in
+      try database.lendRecord(at: bytes, in: table, part) { (columns) throws(StoreError) in
+        guard RecordID(columns.rid) == id else { throw Self.tampered("a record is not the version it should be", place) }
+        result = try body(
+          RecordRow(
+            table: table, index: index, id: id, meta: columns.meta, value: columns.value,
+            admitsLater: header.format > UInt32(VaultFormat.version)))
+      }
     }
     guard let result else { throw Self.tampered("a record that should exist is missing", place) }
     return result

@@ -70,19 +70,6 @@ extension VaultRows {
   /// The state, as its row has it.
   func stateBytes() throws(StoreError) -> [UInt8]? { try withState { (bytes) throws(StoreError) in [UInt8](bytes) } }
 
-  /// Lends the record at `index` of `table` to `body`; nil when the place shows none, which is no proof that there is none.
-  @inline(__always)
-  func withRecord<Result: ~Copyable>(
-    at index: RecordIndex, in table: RecordTable = .present, _ part: RecordPart = .all,
-    _ body: (borrowing RecordColumns) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result? {
-    var result: Result?
-    try index.withBytes { (index) throws(StoreError) in
-      try lendRecord(at: index, in: table, part) { (columns) throws(StoreError) in result = try body(columns) }
-    }
-    return result
-  }
-
   /// Stores a record: a new one, or in place of the one with its index.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when there was none to replace.

@@ -114,3 +114,17 @@ func expectError(
     #expect(!error.cure.isEmpty, sourceLocation: sourceLocation)
   }
 }
+
+extension VaultRows {
+  /// What `body` makes of the record at `index`; nil where there is none.
+  func withRecord<Result>(
+    at index: RecordIndex, in table: RecordTable = .present, _ part: RecordPart = .all,
+    _ body: (borrowing RecordColumns) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    var result: Result?
+    try index.withBytes { (bytes) throws(StoreError) in
+      try lendRecord(at: bytes, in: table, part) { (columns) throws(StoreError) in result = try body(columns) }
+    }
+    return result
+  }
+}

@@ -20,7 +20,7 @@ enum SharedVerbs {
     if verb.hasPrefix("settings-") { return try settings(verb, place, arguments) }
     let vault = try LockedVault.open(place, options: VaultVerbs.options).unlock(with: VaultVerbs.credentials(arguments[1]))
     switch verb {
-    case "shared-count": try count(vault, Int(arguments[2]) ?? 0)
+    case "shared-count": try count(VaultStore(service: "shared", vault: vault), Int(arguments[2]) ?? 0)
     case "shared-write": try write(vault, arguments[2], Int(arguments[3]) ?? 0)
     case "shared-life": try live(vault, arguments[2])
     case "shared-watch": try watch(place, VaultStore(service: "feed", vault: vault))
@@ -30,19 +30,27 @@ enum SharedVerbs {
     return true
   }
 
-  private static func count(_ vault: borrowing UnlockedVault, _ times: Int) throws {
-    let name = try ItemName(service: "shared", account: "count")
-    var done = 0
+  private static func count(_ store: VaultStore, _ times: Int) throws {
+    var (done, refused) = (0, 0)
     while done < times {
       do {
-        let item = try vault.item(name)
-        let value = VaultVerbs.text(try vault.get(name)).flatMap(Int.init) ?? 0
-        try vault.set(
-          SecretForm(VaultVerbs.secret("\(value + 1)")), for: name, if: item.map { .revision($0.revision) } ?? .absent)
-        done += 1
-      } catch let error as StoreError where [.conflict, .alreadyExists, .busy, .unreachable].contains(error.kind) { continue }
+        try store.update("count", next)
+        (done, refused) = (done + 1, 0)
+      } catch {
+        refused += 1
+        // A server that stays away does not come back for this.
+        guard [.busy, .unreachable].contains(error.kind), refused < 20 else { throw error }
+      }
     }
     VaultVerbs.say("done \(done)")
+  }
+
+  /// One more than `form`.
+  private static func next(_ form: SecretForm?) throws(StoreError) -> SecretForm? {
+    let value = VaultVerbs.text(form).flatMap(Int.init) ?? 0
+    do { return SecretForm(try VaultVerbs.secret("\(value + 1)")) } catch {
+      throw StoreError(.memory, "no secret memory", cure: "free some")
+    }
   }
 
   private static func write(_ vault: borrowing UnlockedVault, _ number: String, _ times: Int) throws {
