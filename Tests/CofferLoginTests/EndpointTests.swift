@@ -46,7 +46,8 @@ import Testing
     #expect(LoopbackDoor.parameters("GET /callback?code=a%2Fb+c&state=s HTTP/1.1") == ["code": "a/b c", "state": "s"])
     for line in [
       "GET /favicon.ico HTTP/1.1", "POST /callback?code=a HTTP/1.1", "GET /callback?code=a&code=b HTTP/1.1",
-      "GET /callback?code=%zz HTTP/1.1", "GET /callback?code=%f HTTP/1.1", "GET /callback?code HTTP/1.1",
+      "GET /callback?code=%zz HTTP/1.1", "GET /callback?code=%+f HTTP/1.1",
+      "GET /callback?code=%f HTTP/1.1", "GET /callback?code HTTP/1.1",
       "GET /callback?code=%ff HTTP/1.1", "GET /callback HTTP/1.1", "GET /callback?a=b", "",
     ] { #expect(LoopbackDoor.parameters(line) == nil, "\(line)") }
   }

@@ -56,6 +56,16 @@ let package = Package(
       ],
       swiftSettings: tested),
     .target(
+      name: "CofferPostgres",
+      dependencies: [
+        "CofferVault", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", system,
+      ],
+      swiftSettings: tested),
+    .target(
+      name: "CofferLogin",
+      dependencies: ["Coffer", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferPlatform", "CCofferLibraries", system],
+      swiftSettings: watched),
+    .target(
       name: "CofferSecretService",
       dependencies: [
         "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", system,
@@ -64,8 +74,8 @@ let package = Package(
     .target(
       name: "CofferCLI",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferMemory", "CofferPlatform", "CofferSecretService", "CofferStorage",
-        "CofferVault", "CCofferLibraries", arguments, logging, system,
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferMemory", "CofferPlatform", "CofferPostgres",
+        "CofferSecretService", "CofferStorage", "CofferVault", "CCofferLibraries", arguments, logging, system,
       ],
       // Its entry is none here. Were it in a file of the name Main.swift, SwiftPM would take the target for a program, and another program
       // would get none of its code.
@@ -77,7 +87,9 @@ let package = Package(
       swiftSettings: [.define("FUZZING")]),
     program("Vault", ["CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform"]),
     program("Defaults", ["CofferDefaults", "CofferStorage", "CofferPlatform"]),
-    program("CommandLine", ["CofferCLI", "CofferSecretService", "Coffer", "CofferVault", "CofferStorage"]),
+    program(
+      "CommandLine",
+      ["CofferCLI", "CofferSecretService", "CofferLogin", "Coffer", "CofferVault", "CofferStorage", "CofferPlatform"]),
   ],
   swiftLanguageModes: [.v6]
 )

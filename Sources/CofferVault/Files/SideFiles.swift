@@ -29,24 +29,26 @@ enum SideFiles {
 
   /// Makes sure that nothing stands beside `file`: a left-over log would be replayed into a new database of the same name.
   static func checkAbsent(beside file: FilePath) throws(StoreError) {
-    for suffix in suffixes {
-      let side = file.appending(suffix: suffix)
-      guard try Stat.ofLink(side) != nil else { continue }
-      throw StoreError(
-        .alreadyExists, "a side file of an earlier database is left", place: side.string,
-        cure: "move it away together with its vault, or choose another path")
-    }
+    guard let side = try first(beside: file) else { return }
+    throw StoreError(
+      .alreadyExists, "a side file of an earlier database is left", place: side.string,
+      cure: "move it away together with its vault, or choose another path")
   }
 
   /// Makes sure that no other vault has a file beside `mirror`, which is about to be exchanged: SQLite would take it for a part of the new one.
   static func checkAbsent(besideMirror mirror: FilePath) throws(StoreError) {
+    guard let side = try first(beside: mirror) else { return }
+    throw StoreError(
+      .inUse, "a mirror has no such file beside it: a program has it open as a vault, or had", place: side.string,
+      cure: "end that program; if the file stays, move it away, and read the mirror as a mirror from then on")
+  }
+
+  private static func first(beside file: FilePath) throws(StoreError) -> FilePath? {
     for suffix in suffixes {
-      let side = mirror.appending(suffix: suffix)
-      guard try Stat.ofLink(side) != nil else { continue }
-      throw StoreError(
-        .inUse, "a mirror has no such file beside it: a program has it open as a vault, or had", place: side.string,
-        cure: "end that program; if the file stays, move it away, and read the mirror as a mirror from then on")
+      let side = file.appending(suffix: suffix)
+      if try Stat.ofLink(side) != nil { return side }
     }
+    return nil
   }
 
   /// The size in bytes of the write-ahead log beside `file`, 0 when there is none.

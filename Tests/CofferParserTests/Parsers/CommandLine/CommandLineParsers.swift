@@ -13,7 +13,9 @@ import Foundation
 /// What the command line reads of files, pipes, editors and other programs.
 enum CommandLineParsers {
   static let all =
-    [git, docker, template, reference, env, classic, oneTime, description, leaks, mask] + ImportParsers.all + [BusParsers.path]
+    [git, docker, template, reference, env, classic, oneTime, description, leaks, mask] + ImportParsers.all + LoginParsers.all + [
+      BusParsers.path
+    ]
 
   static func secret(_ bytes: [UInt8]) throws -> SecretBytes { try bytes.lent { try SecretBytes(copying: $0) } }
   private static func text(_ bytes: [UInt8]) throws -> String {
