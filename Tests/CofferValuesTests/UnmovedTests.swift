@@ -104,7 +104,9 @@ internal import Testing
     }
     _ = try bench.app(Space(StorageKey("token", secret: String.self)))
     let migrated = Change("token", .migrated, by: .thisProcess)
-    eventually { plain.all.contains(migrated) && vault.all == [migrated] }
+    eventually { plain.all.contains(migrated) && vault.all.contains(migrated) }
+    #expect(plain.all.contains(migrated))
+    #expect(vault.all == [migrated])
     one.cancel()
     two.cancel()
   }
