@@ -38,6 +38,9 @@ final class PostgresConnection {
   /// Whether that is because the server did not answer in time.
   var wasLate: Bool { link.wasLate }
 
+  /// Uses it no more.
+  func giveUp() { _ = link.lost("speak to it") }
+
   /// The parameters that the connection has, after service files, the environment and libpq's own defaults.
   var parameters: [String: String] { link.handle.parameters }
 

@@ -25,6 +25,7 @@ extension StoreError {
     switch state {
     case "55P03", "57014", "40001", "40P01": (.busy, "another machine is writing there: try again")
     case "25P02", "25P03", "57P05": (.busy, "the server ended a transaction that took too long: try again")
+    case "54000": (.busy, "the server has more news to tell than it keeps: end who listens and does not read, and try again")
     case "53100": (.noSpace, "free some space on the server and try again; nothing was changed")
     case "53300": (.busy, "the server has as many connections as it takes: try again, or raise max_connections")
     case "53200": (.memory, "free some memory on the server and try again")
@@ -55,14 +56,22 @@ enum Unreached {
   static func decision(_ text: String) -> (kind: StoreError.Kind, what: String, cure: String) {
     let unreached = "the server cannot be reached"
     if text.contains("FATAL:") {
-      if text.contains("too many") { return (.busy, unreached, "try again, or raise max_connections") }
-      if text.contains("the database system is") { return (.unreachable, unreached, "try again when it has started") }
+      if text.contains("too many") || text.contains("connection slots") {
+        return (.busy, unreached, "try again, or raise max_connections")
+      }
+      if text.contains("the database system is") || text.contains("terminating connection") {
+        return (.unreachable, unreached, "try again when it has started")
+      }
       return (.denied, "the server lets nobody in", "check the user, the database and the server's pg_hba.conf")
     }
     if text.contains("no password supplied") {
       return (
         .denied, "the server wants a password", "keep it in ~/.pgpass, a file of mode 0600, or in a service file of libpq's"
       )
+    }
+    // Also in the midst of TLS's beginning, of which the text then speaks.
+    if ["SSL SYSCALL", "closed the connection", "Connection reset"].contains(where: text.contains) {
+      return (.unreachable, unreached, "check that it is there and can be reached, then try again")
     }
     if text.contains("certificate") || text.contains("SSL") || text.contains("private key file") {
       return (.denied, "the server cannot be trusted", "check sslmode, sslrootcert and the name of the host")

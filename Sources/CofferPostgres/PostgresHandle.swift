@@ -48,8 +48,17 @@ struct PostgresHandle: ~Copyable {
   /// What `place` is known by, without a server. libpq puts the parameters of a place together before it looks at them, and one that it does
   /// not know keeps it from going on.
   static func names(_ place: PostgresPlace) throws(StoreError) -> PlaceNames {
-    let handle = try begin(place.connection, VaultPlace(place.url), [], overriding: [("target_session_attrs", "none")])
-    return PlaceNames(handle.parameters, host: handle.host, name: place.name)
+    let handle = try unconnected(place)
+    return PlaceNames(PlaceParameters(handle.parameters), host: handle.host, name: place.name)
+  }
+
+  /// The parameters of `place`, after service files, the environment and libpq's own defaults, without a server.
+  static func parameters(of place: PostgresPlace) throws(StoreError) -> PlaceParameters {
+    PlaceParameters(try unconnected(place).parameters)
+  }
+
+  private static func unconnected(_ place: PostgresPlace) throws(StoreError) -> PostgresHandle {
+    try begin(place.connection, VaultPlace(place.url), [], overriding: [("target_session_attrs", "none")])
   }
 
   /// The parameters that the connection has, after service files, the environment and libpq's own defaults.

@@ -18,12 +18,13 @@ final class PostgresLink {
   /// - Parameters:
   ///   - place: what errors are said of.
   ///   - options: what libpq takes where `connection` does not say it.
+  ///   - overriding: what it takes whatever `connection` says.
   ///   - away: what helps where the server cannot be reached.
   init(
-    _ connection: String, place: VaultPlace, options: [(String, String)], away: StoreError.Remedy?,
-    until deadline: ContinuousClock.Instant
+    _ connection: String, place: VaultPlace, options: [(String, String)], overriding: [(String, String)],
+    away: StoreError.Remedy?, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
-    handle = try PostgresHandle.begin(connection, place, options)
+    handle = try PostgresHandle.begin(connection, place, options, overriding: overriding)
     (self.place, self.away) = (place, away)
     try enter(until: deadline)
     let library = handle.library

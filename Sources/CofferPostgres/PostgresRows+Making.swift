@@ -40,6 +40,8 @@ extension PostgresRows {
       connection.rollBack(until: session.deadline)
       guard error.isOfSomethingThere else { throw error }
     }
+    // What the server said of its tables may be of before they were there.
+    session.close()
     // A write, so that its own commit waits for the standby: a server that was started again no longer waits with the one that is looked for.
     var found: [UInt8]?
     try beginWriting()

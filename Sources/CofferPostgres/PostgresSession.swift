@@ -52,21 +52,40 @@ final class PostgresSession {
     if let connection, !connection.isLost { return connection }
     connection = nil
     let milliseconds = Int64(patience / .milliseconds(1))
-    let seconds = max(2, (milliseconds + 999) / 1000)
-    let link = try PostgresLink(
-      place.connection, place: VaultPlace(place.url),
-      options: [
+    let link = try connect(
+      [
         ("fallback_application_name", "coffer"), ("connect_timeout", String(seconds)), ("client_encoding", "UTF8"),
         // A standby's lag would be a roll-back.
         ("target_session_attrs", "read-write"), ("tcp_user_timeout", String(milliseconds)), ("keepalives_idle", String(seconds)),
         // Else Linux asks again after 75 s, and who only listens knows nothing until then.
         ("keepalives_interval", String(seconds)),
-      ], away: away, until: .now + max(patience, .seconds(2)))
+      ])
     let new = PostgresConnection(link)
     facts = try learn(new)
     connection = new
     made += 1
     return new
+  }
+
+  /// Seconds between two questions whether somebody is still there.
+  private var seconds: Int64 { max(2, (Int64(patience / .milliseconds(1)) + 999) / 1000) }
+
+  /// Connects to the first of the place's hosts that lets this program in and can be written. libpq itself would wait for one that is silent
+  /// until the time of all is over: its `connect_timeout` is for calls that block.
+  private func connect(_ options: [(String, String)]) throws(StoreError) -> PostgresLink {
+    let hosts = try PostgresHandle.parameters(of: place).alone
+    var refusal: StoreError?
+    for host in hosts.isEmpty ? [[]] : hosts {
+      do throws(StoreError) {
+        return try PostgresLink(
+          place.connection, place: VaultPlace(place.url), options: options, overriding: host, away: away,
+          until: .now + max(patience, .seconds(2)))
+      } catch {
+        guard hosts.count > 1, error.kind == .unreachable || error.kind == .busy else { throw error }
+        refusal = error
+      }
+    }
+    throw refusal ?? StoreError(.unreachable, "no host is named", place: place.url, cure: "name one in the place")
   }
 
   func close() { connection = nil }
@@ -95,7 +114,8 @@ final class PostgresSession {
     var facts = Facts()
     let end = ContinuousClock.now + max(patience, .seconds(2))
     // No schema that others can make things in is looked into: all names but the system's are written out. Each question has one good plan,
-    // by an index: to think of another one for each value costs more than many of them take.
+    // by an index: to think of another one for each value costs more than many of them take. A machine that is gone sends no end: the server
+    // asks for it, as it holds locks for it.
     try new.ask(
       """
       SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false),
@@ -103,8 +123,11 @@ final class PostgresSession {
         pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', false),
         pg_catalog.set_config('lock_timeout', $1, false),
         pg_catalog.set_config('statement_timeout', $2, false),
-        pg_catalog.set_config('idle_in_transaction_session_timeout', $2, false)
-      """, [.text("\(milliseconds)ms"), .text("\(milliseconds + 1000)ms")], until: end)
+        pg_catalog.set_config('idle_in_transaction_session_timeout', $2, false),
+        pg_catalog.set_config('tcp_keepalives_idle', $3, false),
+        pg_catalog.set_config('tcp_keepalives_interval', $3, false),
+        pg_catalog.set_config('tcp_user_timeout', $1, false)
+      """, [.text("\(milliseconds)ms"), .text("\(milliseconds + 1000)ms"), .text("\(seconds)s")], until: end)
     try new.ask(PostgresSchema.question, [.text(place.schema)], until: end)
     let answers = try new.answers(doing: "look at the tables", until: end)
     guard answers.count == 2, answers[1].count == 1 else {
@@ -119,7 +142,8 @@ final class PostgresSession {
     facts.encoding = try answers[1].text(0, 5)
     facts.version = new.serverVersion
     facts.usesTLS = new.usesTLS
-    let parameters = new.parameters
+    // All of its hosts, whichever was reached.
+    let parameters = try PostgresHandle.parameters(of: place)
     let names = PlaceNames(parameters, host: new.host, name: place.name)
     facts.database = PlaceNames(parameters, host: new.host, name: "").all
     facts.found = VaultPlace(found: place.url, scheme: "postgresql", names: names.all)
@@ -216,17 +240,14 @@ enum PostgresSchema {
 struct PlaceNames {
   private(set) var all: [[UInt8]] = []
 
-  init(_ parameters: [String: String], host reached: String, name: String) {
-    let hosts = (parameters["host"] ?? parameters["hostaddr"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
-    let ports = (parameters["port"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
-    for (place, host) in hosts.enumerated() {
-      let port = place < ports.count ? ports[place] : ports.count == 1 ? ports[0] : ""
-      let named = host.isEmpty ? Self.canonical(reached) : Self.canonical(String(host))
+  init(_ parameters: PlaceParameters, host reached: String, name: String) {
+    for (host, port) in parameters.named {
+      let named = host.isEmpty ? Self.canonical(reached) : Self.canonical(host)
       var bytes = Array("pg\0".utf8)
       Self.append(named, to: &bytes)
       let number = UInt16(port) ?? 5432
       bytes += [UInt8(number & 255), UInt8(number >> 8)]
-      Self.append(parameters["dbname"] ?? "", to: &bytes)
+      Self.append(parameters.database, to: &bytes)
       Self.append(name, to: &bytes)
       if !all.contains(bytes) { all.append(bytes) }
     }

@@ -23,7 +23,7 @@ package struct LostAnswer {
   /// - Parameter look: tells whether it is; nil where that can no longer be told. It holds a lock that the commit held, as one that is still on
   ///   its way would be missed without it. It is called again while the server cannot be reached or the lock cannot be had.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unreachable`` where the commit was not made; what the commit threw where that cannot be told in
-  ///   time; what `look` throws.
+  ///   time; what `look` throws of a place that is not the one that the commit was made at.
   package func settle(_ look: () throws(StoreError) -> Bool?) throws(StoreError) {
     switch try find(look) {
     case true?: return
@@ -40,7 +40,12 @@ package struct LostAnswer {
     let end = ContinuousClock.now + Self.patience
     while true {
       do throws(StoreError) { return try look() } catch {
-        guard [.busy, .unreachable, .outcomeUnknown].contains(error.kind) else { throw error }
+        guard [.busy, .unreachable, .outcomeUnknown].contains(error.kind) else {
+          // These tell of other rows than those which the commit was made in. Any other error tells that the look failed, and would be taken
+          // for the commit's own.
+          if [.rolledBack, .forked, .replaced, .tampered].contains(error.kind) { throw error }
+          return nil
+        }
         guard ContinuousClock.now < end else { return nil }
         usleep(Self.pause)
       }

@@ -62,24 +62,30 @@ extension VaultStore {
     }
     try Reentrancy.check(place)
     try observation.known.withLock { (known) throws(StoreError) in
-      let done = try write(body)
-      guard !done.isEmpty else { return }
-      feed.send(.changes(done.sorted { $0.key < $1.key }.map { CofferStorage.Change($0.key, $0.value, by: .thisProcess) }))
-      // The commit stands whatever this finds; at worst observers hear of it twice. Of others' they hear at the next look.
-      do throws(StoreError) { try follow(done.keys, &known) } catch {}
+      var (others, own) = (VaultObservation.Survey?.none, [String: RecordVersion]())
+      let done = try write { (vault, change) throws(StoreError) in
+        // Under the lock of writers: nobody comes between what is found here and the commit. It stands whatever this finds; what is not
+        // found is found at the next look.
+        if known != nil { do throws(StoreError) { others = try vault.items.survey(service, since: known) } catch {} }
+        let done = try body(vault, &change)
+        own = try vault.items.versions(done.keys, service: service, after: change)
+        return done
+      }
+      var changes = others.map { Self.take($0, &known) } ?? []
+      changes += done.sorted { $0.key < $1.key }.map { CofferStorage.Change($0.key, $0.value, by: .thisProcess) }
+      guard !changes.isEmpty else { return }
+      feed.send(.changes(changes))
+      for name in done.keys { known?.versions[name] = own[name] }
+      // As above. Whoever has committed since then is not taken for this store.
+      do throws(StoreError) { try follow(&known) } catch {}
     }
   }
 
-  /// Takes note of this store's own commit, so that it is not taken for another's.
-  private func follow(_ names: some Sequence<String>, _ known: inout VaultObservation.Known?) throws(StoreError) {
-    guard known != nil else { return }
-    let names = Array(names)
-    let (now, logged, versions) = try read { (vault) throws(StoreError) in
-      (vault.view.state.generation, vault.view.state.logSequence, try vault.items.versions(names, service: service))
-    }
-    for name in names { known?.versions[name] = versions[name] }
-    // Where somebody else committed in between, what he did is still to be found.
-    guard known?.generation == now - 1 else { return }
+  /// Takes note that this store's own commit is known, where nobody has committed since.
+  private func follow(_ known: inout VaultObservation.Known?) throws(StoreError) {
+    guard let last = known?.generation else { return }
+    let (now, logged) = try read { (vault) throws(StoreError) in (vault.view.state.generation, vault.view.state.logSequence) }
+    guard last == now - 1 else { return }
     known?.generation = now
     known?.logged = logged
   }
@@ -231,6 +237,20 @@ extension ItemTable {
     for name in names {
       let version = try version(of: ItemName(service: service, account: name))
       if version != .absent { versions[name] = version }
+    }
+    return versions
+  }
+
+  /// The versions of those of `names` that there will be once `change` is committed.
+  fileprivate func versions(
+    _ names: some Sequence<String>, service: String, after change: CofferVault.Change
+  ) throws(StoreError) -> [String: RecordVersion] {
+    var versions: [String: RecordVersion] = [:]
+    for name in names {
+      let index = RecordAddress.index(.present, service, name, "", 0, view.keys)
+      let bucket = bucket(of: index)
+      let list = if let changed = change.lists[bucket] { changed } else { try view.list(of: bucket) }
+      if let id = list.record(at: index) { versions[name] = RecordVersion(id.bytes) }
     }
     return versions
   }

@@ -43,6 +43,10 @@ import Testing
     ("FATAL:  sorry, too many clients already", .busy), ("FATAL:  the database system is starting up", .unreachable),
     ("connection failed: fe_sendauth: no password supplied", .denied), ("SSL error: certificate verify failed", .denied),
     ("invalid URI query parameter: \"no\"", .invalidName), ("definition of service \"team\" not found", .invalidName),
+    ("FATAL:  remaining connection slots are reserved for roles with the SUPERUSER attribute", .busy),
+    ("FATAL:  terminating connection due to administrator command", .unreachable),
+    ("SSL SYSCALL error: EOF detected", .unreachable), ("SSL SYSCALL error: Connection reset by peer", .unreachable),
+    ("SSL error: certificate verify failed", .denied), ("server does not support SSL, but SSL was required", .denied),
     ("could not translate host name \"db\" to address", .unreachable),
   ])
   func `what libpq says of a server that it does not get into is told apart`(text: String, kind: StoreError.Kind) {
@@ -50,22 +54,25 @@ import Testing
   }
 
   @Test func `a place is known by each of its hosts, and by nothing that leads to the same rows`() throws {
-    let one = PlaceNames(["host": "DB.example.com.", "port": "5432", "dbname": "team", "user": "ada"], host: "", name: "main")
-    let same = PlaceNames(["host": "db.example.com", "hostaddr": "10.0.0.1", "dbname": "team"], host: "", name: "main")
+    let one = PlaceNames(
+      PlaceParameters(["host": "DB.example.com.", "port": "5432", "dbname": "team", "user": "ada"]), host: "", name: "main")
+    let same = PlaceNames(
+      PlaceParameters(["host": "db.example.com", "hostaddr": "10.0.0.1", "dbname": "team"]), host: "", name: "main")
     #expect(one.all.count == 1 && one.all == same.all)
-    let both = PlaceNames(["host": "db.example.com,db2", "port": "5432,5433", "dbname": "team"], host: "", name: "main")
+    let both = PlaceNames(
+      PlaceParameters(["host": "db.example.com,db2", "port": "5432,5433", "dbname": "team"]), host: "", name: "main")
     #expect(both.all.count == 2 && both.all[0] == one.all[0])
     for other in [
-      PlaceNames(["host": "db.example.com", "port": "5433", "dbname": "team"], host: "", name: "main"),
-      PlaceNames(["host": "db.example.com", "dbname": "team2"], host: "", name: "main"),
-      PlaceNames(["host": "db.example.com", "dbname": "team"], host: "", name: "main2"),
+      PlaceNames(PlaceParameters(["host": "db.example.com", "port": "5433", "dbname": "team"]), host: "", name: "main"),
+      PlaceNames(PlaceParameters(["host": "db.example.com", "dbname": "team2"]), host: "", name: "main"),
+      PlaceNames(PlaceParameters(["host": "db.example.com", "dbname": "team"]), host: "", name: "main2"),
     ] {
       #expect(other.all.count == 1 && other.all != one.all)
     }
     #expect(
-      PlaceNames(["dbname": "d"], host: "/tmp/../tmp", name: "m").all
-        == PlaceNames(["host": "/tmp", "dbname": "d"], host: "", name: "m").all)
+      PlaceNames(PlaceParameters(["dbname": "d"]), host: "/tmp/../tmp", name: "m").all
+        == PlaceNames(PlaceParameters(["host": "/tmp", "dbname": "d"]), host: "", name: "m").all)
     let bytes = "pg\0".utf8 + [4, 0, 0, 0] + "/tmp".utf8 + [0x38, 0x15, 1, 0, 0, 0] + "d".utf8 + [1, 0, 0, 0] + "m".utf8
-    #expect(PlaceNames(["host": "/tmp", "dbname": "d"], host: "", name: "m").all == [Array(bytes)])
+    #expect(PlaceNames(PlaceParameters(["host": "/tmp", "dbname": "d"]), host: "", name: "m").all == [Array(bytes)])
   }
 }

@@ -145,6 +145,44 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func `a commit of another that comes right behind an own one is told, and one right before it first`() throws {
+    guard let server = DatabaseServer.shared, let direct = try SharedVault(on: server) else { return }
+    let proxy = try SocketProxy(server.folder, target: server.port)
+    defer { proxy.end() }
+    let other = try direct.create()
+    let place = VaultPlace(direct.url.replacingOccurrences(of: ":\(server.port)/", with: ":\(proxy.port)/"))
+    let store = try VaultStore(
+      service: "s", vault: LockedVault.open(place, options: .withoutPins).unlock(with: direct.credentials()))
+    let told = Collected<Change>()
+    let subscription = try store.changes.subscribe { event in
+      if case .changes(let changes) = event { for change in changes { told.add(change) } }
+    }
+    defer { subscription.cancel() }
+    try store.save(form("0"), for: "a")
+    let (before, group) = (told.all.count, DispatchGroup())
+    // While the answer to its commit is on its way, another commits.
+    try store.update("a") { (_) throws(StoreError) in
+      group.enter()
+      Thread.detachNewThread {
+        do { try other.set(form("2"), for: name("a")) } catch { Issue.record(error) }
+        group.leave()
+      }
+      proxy.hold(300_000)
+      do { return try form("1") } catch { throw StoreError(.memory, "no secret memory", cure: "free some") }
+    }
+    proxy.hold(0)
+    group.wait()
+    eventually("the other's commit is told") { told.all.count >= before + 2 }
+    #expect(told.all.dropFirst(before) == [Change("a", .set, by: .thisProcess), Change("a", .set, by: .otherProcess(id: nil))])
+    // What was committed before, and not heard of yet, is told before.
+    proxy.hold(100_000)
+    try other.set(form("3"), for: name("b"))
+    try store.save(form("4"), for: "c")
+    proxy.hold(0)
+    eventually("both are told") { told.all.count >= before + 4 }
+    #expect(told.all.dropFirst(before + 2).map(\.name) == ["b", "c"])
+  }
+
   @Test func `a commit that could not be looked at is told once the server answers again`() throws {
     guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server, options: "coffer_timeout=1") else {
       return

@@ -12,6 +12,7 @@ public final class SocketProxy: Sendable {
   private let target: String
   private struct Plan { var left: Int?; var isUp = true }
   private let plan = Mutex(Plan())
+  private let held = Mutex<UInt32>(0)
   /// Bytes that went either way since ``count()``.
   private let counted = Mutex((up: 0, down: 0))
 
@@ -41,6 +42,8 @@ public final class SocketProxy: Sendable {
   public func cut(after bytes: Int, up: Bool) { plan.withLock { $0 = Plan(left: bytes, isUp: up) } }
   /// Cuts nothing.
   public func mend() { plan.withLock { $0.left = nil } }
+  /// Has what the server answers come so many microseconds later.
+  public func hold(_ microseconds: UInt32) { held.withLock { $0 = microseconds } }
   /// Whether the wire was cut, or nothing was to be.
   public var isCut: Bool { plan.withLock { $0.left == nil } }
 
@@ -59,10 +62,19 @@ public final class SocketProxy: Sendable {
       close(server)
       return
     }
+    let ended = Ended()
     for (from, to, up) in [(client, server, true), (server, client, false)] {
-      Thread.detachNewThread { [self] in pump(from, to, up) }
+      Thread.detachNewThread { [self] in
+        pump(from, to, up)
+        guard ended.count.add(1, ordering: .acquiringAndReleasing).newValue == 2 else { return }
+        close(from)
+        close(to)
+      }
     }
   }
+
+  /// How many of the two directions of a connection have ended.
+  private final class Ended: Sendable { let count = Atomic<Int>(0) }
 
   private func pump(_ from: Int32, _ to: Int32, _ up: Bool) {
     var bytes = [UInt8](repeating: 0, count: 65_536)
@@ -75,6 +87,7 @@ public final class SocketProxy: Sendable {
         plan.left = left > got ? left - got : nil
         return min(left, got)
       }
+      if !up { usleep(held.withLock { $0 }) }
       var done = 0
       while done < allowed {
         let put = bytes.withUnsafeBytes { send(to, $0.baseAddress?.advanced(by: done), allowed - done, Int32(MSG_NOSIGNAL)) }
@@ -83,7 +96,7 @@ public final class SocketProxy: Sendable {
       }
       guard allowed == got else { break }
     }
-    // Both ways, so that the other thread ends too; the descriptors are few, and go with the process.
+    // Both ways, so that the other thread ends too.
     shutdown(from, Int32(SHUT_RDWR))
     shutdown(to, Int32(SHUT_RDWR))
   }

@@ -18,6 +18,9 @@ final class PlainWrite {
   /// What changes something.
   private(set) var effects: [(name: String, form: PlainForm?)] = []
 
+  /// What a domain's row counts, at most: more commits than ever happen.
+  private static let mostCounted: Int64 = 1 << 53
+
   private struct Domain { var version: Int64 = 0, weight = 0, names: Int64 = 0 }
 
   init(_ table: PlainTable, _ names: some Sequence<String>) {
@@ -48,6 +51,10 @@ final class PlainWrite {
     guard row.count == 1 else { throw table.damaged("the domain's row is missing") }
     try session.checkDurability(row.number(0, 3))
     domain = Domain(version: try row.number(0, 0), weight: Int(try row.number(0, 1)), names: try row.number(0, 2))
+    // Each is added to. Whoever may write settings may have written any number.
+    guard [domain.version, Int64(domain.weight), domain.names].allSatisfy((0...Self.mostCounted).contains) else {
+      throw table.damaged("the domain's row counts what cannot be counted")
+    }
     for (name, answer) in zip(names, answers.dropFirst()) { old[Array(name.utf8)] = try table.form(answer, of: name) }
   }
 

@@ -20,7 +20,7 @@ final class VaultLog {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a row that was changed, added or taken away.
   func forEach(_ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
-    let end = try walk { (sequence, before, row) throws(StoreError) in
+    let end = try walk(to: view.state.logSequence) { (sequence, before, row) throws(StoreError) in
       let entry = try view.checked { () throws(FormatError) in
         try LogBox.open(row, sequence: sequence, after: before.head, keys: view.keys)
       }
@@ -70,7 +70,7 @@ final class VaultLog {
   }
 
   /// Follows the chain without opening its rows: the head in the sealed state speaks for each of their bytes.
-  func verify() throws(StoreError) { try check(walk { _, _, _ in }) }
+  func verify() throws(StoreError) { try check(walk(to: view.state.logSequence) { _, _, _ in }) }
 
   /// Checks that the log ends and begins where it must.
   func check(_ end: End) throws(StoreError) {
@@ -91,11 +91,15 @@ final class VaultLog {
     var trim: LogEntry.Trim?
   }
 
+  /// Follows the chain from the oldest row that is left to the row of the number `last`, behind which there is none.
   private func walk(
-    _ body: (_ sequence: UInt64, _ before: End, _ row: UnsafeRawBufferPointer) throws(StoreError) -> Void
+    to last: UInt64, _ body: (_ sequence: UInt64, _ before: End, _ row: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) -> End {
     var end = End()
     try view.database.log.forEach(from: 0) { (sequence, row) throws(StoreError) in
+      guard sequence <= last else {
+        throw VerifiedView.tampered("the log goes on behind the end that the vault's state names", view.place)
+      }
       let before = end
       if try follow(row, sequence, &end) { try body(sequence, before, row) }
     }
@@ -153,11 +157,13 @@ final class VaultLog {
     guard state.logSequence - min(start, state.logSequence) > longest else { return }
     let first = state.logSequence - longest / 2
     var trim: LogEntry.Trim?
+    // What the commit changes has to be there whatever is wrong with the log.
+    try view.database.flush()
     do throws(StoreError) {
       // Before a log that lost rows stands its beginning, which is none of them; a first row of number 0 is none that can be.
       start = max(start, max(1, try view.database.log.first() ?? 1) - 1)
       guard state.logSequence - min(start, state.logSequence) > longest else { return }
-      let end = try walk { (sequence, before, _) throws(StoreError) in
+      let end = try walk(to: state.logSequence) { (sequence, before, _) throws(StoreError) in
         if sequence == first { trim = LogEntry.Trim(first: first, head: before.head) }
       }
       guard end.head == state.logHead, end.trim == end.start else { return }

@@ -1,0 +1,41 @@
+internal import CofferPlatform
+
+/// The hosts and the database that a place names.
+///
+/// Source: libpq, "Specifying Multiple Hosts": lists with commas, of which that of the ports may have one for all.
+struct PlaceParameters {
+  private let hosts: [String], addresses: [String], ports: [String]
+  let database: String
+
+  init(_ parameters: [String: String]) {
+    func list(_ name: String) -> [String] {
+      let text = parameters[name] ?? ""
+      return text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    }
+    (hosts, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
+    database = parameters["dbname"] ?? ""
+  }
+
+  private var count: Int { max(1, hosts.count, addresses.count) }
+
+  private func port(_ place: Int) -> String { place < ports.count ? ports[place] : ports.count == 1 ? ports[0] : "" }
+
+  /// The names of the hosts, or their addresses where they have none, and their ports; an empty name stands for libpq's own.
+  var named: [(host: String, port: String)] {
+    (0..<count).map { place in
+      let names = hosts.isEmpty ? addresses : hosts
+      return (place < names.count ? names[place] : "", port(place))
+    }
+  }
+
+  /// For each of several hosts, the parameters that lead to it alone; empty where there is one.
+  var alone: [[(String, String)]] {
+    guard count > 1 else { return [] }
+    return (0..<count).map { place in
+      [
+        ("host", place < hosts.count ? hosts[place] : ""), ("hostaddr", place < addresses.count ? addresses[place] : ""),
+        ("port", port(place)),
+      ]
+    }
+  }
+}
