@@ -6,13 +6,12 @@ extension PostgresConnection {
   /// Ends a transaction that failed. Where even that fails the connection is given up, and the server rolls back by itself.
   func rollBack(until deadline: ContinuousClock.Instant) {
     guard !isLost else { return }
+    // What is queued may fail, and then nothing up to the end of the queue is done: the end comes first.
+    do throws(StoreError) { _ = try answers(doing: "roll back", until: deadline) } catch {}
     do throws(StoreError) {
-      // What is queued may fail, and then nothing up to the end of the queue is done: the end comes first.
-      try send(until: deadline)
       try perform("ROLLBACK", until: deadline)
       _ = try answers(doing: "roll back", until: deadline)
-    } catch {}
-    if isInTransaction { giveUp() }
+    } catch { giveUp() }
   }
 
   /// Ends a transaction that read. Nobody waits for that: its answer is taken with the next transaction's first.

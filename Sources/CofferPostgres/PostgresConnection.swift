@@ -53,9 +53,6 @@ final class PostgresConnection {
   /// Whether what is said is encrypted by TLS.
   var usesTLS: Bool { link.handle.library.ssl_in_use(link.handle.pointer) != 0 }
 
-  /// Whether a transaction is under way, as far as is known.
-  var isInTransaction: Bool { link.handle.library.transaction_status(link.handle.pointer) != 0 }
-
   // MARK: Queueing
 
   /// A parameter of a statement, lent until it is queued.

@@ -29,7 +29,7 @@ extension StoreError {
     case "53100": (.noSpace, "free some space on the server and try again; nothing was changed")
     case "53300": (.busy, "the server has as many connections as it takes: try again, or raise max_connections")
     case "53200": (.memory, "free some memory on the server and try again")
-    case "42501": (.denied, "ask who runs the server for the rights of a reader or a writer: SharedVault says which")
+    case "42501": (.denied, "ask who runs the server for the rights that this takes: SharedVault says which")
     case "25006": (.readOnly, "give the place of a server that can be written, or the role of a writer")
     case "42P06": (.busy, "another machine did the same in this moment: try again")
     case "3D000": (.noVault, "make the database, or give the name of another")

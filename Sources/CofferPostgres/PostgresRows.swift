@@ -51,6 +51,10 @@ final class PostgresRows: ServerRows {
     try begin(writing: true)
     guard !session.facts.mayWrite else { return }
     rollBack()
+    // The role may have been given the right since the connection was made.
+    session.close()
+    _ = try session.open()
+    guard !session.facts.mayWrite else { return try begin(writing: true) }
     throw StoreError(
       .readOnly, "this role may not write to the vault", place: place.description,
       cure: "ask who runs the server for the role of a writer")

@@ -72,11 +72,12 @@ import Testing
     try server.sql("CREATE SCHEMA \(schema); CREATE TABLE \(schema).plain (a text)")
     #expect(kind { _ = try PostgresDefaults.open(domain: "a", at: VaultPlace(foreign)) } == .damaged)
     let early = server.place("e\(UInt64.random(in: 0 ... .max))", "options=-csynchronous_commit%3Doff")
-    let refusing = try PostgresDefaults.open(domain: "a", at: VaultPlace(early))
-    #expect(kind { try refusing.save(.bool(true), for: "a") } == .refused)
+    #expect(kind { _ = try PostgresDefaults.open(domain: "a", at: VaultPlace(early)) } == .refused, "its tables are not made")
     let allowing = try PostgresDefaults.open(
       domain: "a", at: VaultPlace(early.replacing("#", with: "&coffer_allow_async=1#")))
     try allowing.save(.bool(true), for: "a")
+    let refusing = try PostgresDefaults.open(domain: "a", at: VaultPlace(early))
+    #expect(kind { try refusing.save(.bool(false), for: "a") } == .refused)
     #expect(try refusing.load("a") == .bool(true))
     // Who may write the table says what is there, and is believed where it is a value at all.
     try server.sql("UPDATE \(refusing.table.schema).plain SET form = '\\x01'")

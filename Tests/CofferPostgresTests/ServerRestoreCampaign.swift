@@ -47,6 +47,44 @@ import Testing
     #expect(try text(vault.get(name("0"))) == "goes on")
   }
 
+  @Test func `who waits to write while a backup is put back writes after it`() throws {
+    guard let shared = try SharedVault() else { return }
+    let vault = try shared.create()
+    let other = try shared.unlock()
+    try vault.set(form("old"), for: name("a"))
+    let file = try backup(shared)
+    let group = DispatchGroup()
+    func later(_ waiting: Int, _ body: @escaping @Sendable () throws -> Void) throws {
+      group.enter()
+      Thread.detachNewThread {
+        do { try body() } catch { Issue.record(error) }
+        group.leave()
+      }
+      try eventually("it waits for the lock") {
+        try shared.server.sql(
+          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(shared.schema)%'"
+        ) == "\(waiting)"
+      }
+    }
+    // Both wait for a third, in this order.
+    try vault.rehearse([.set(form("x"), for: name("b"))])
+    let holder = Thread {
+      do { try shared.server.sql("BEGIN; SELECT 1 FROM \(shared.schema).state FOR UPDATE; SELECT pg_sleep(4); COMMIT") } catch {}
+    }
+    holder.start()
+    try eventually("the lock is held") {
+      try shared.server.sql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(4)%' AND wait_event = 'PgSleep'")
+        == "1"
+    }
+    try later(1) {
+      _ = try RestorableBackup(file, toRestoreAt: shared.place).restore(with: shared.credentials(), options: .withoutPins)
+    }
+    try later(2) { try other.set(form("after"), for: name("c")) }
+    group.wait()
+    #expect(try text(vault.get(name("a"))) == "old" && text(vault.get(name("c"))) == "after")
+    _ = try vault.verify()
+  }
+
   @Test func `where nothing is, the vault is made of the backup, and where another vault is, that is asked for`() throws {
     guard let shared = try SharedVault(), let away = try SharedVault() else { return }
     let vault = try shared.create()

@@ -7,7 +7,7 @@ struct DoctorCommand: Command {
     discussion: """
       Permissions and owners, memory locking, pins, SQLite's side files without their vault, what interrupted commands left, the agent, \
       stale sockets, the file system, what the environment gives away, and secrets that lie among preferences, known by their form or by how random they are. \
-      The vault's pages are looked at, and all of it where an agent holds it unlocked or the environment names what opens it. Nothing is \
+      The vault's pages are looked at, and all of it where an agent holds it unlocked or an option or the environment names a file that opens it. Nothing is \
       changed or asked, and no value is shown. Exit status 0 when nothing was found, notes aside, and 2 otherwise. \
       --fix moves what git, docker, curl, aws, gh and preferences keep in the clear into the vault, after a question for each. A file is \
       rewritten only when the vault has given each value back, and its old bytes are overwritten.
@@ -16,12 +16,12 @@ struct DoctorCommand: Command {
   static var idleOptions: Set<String> { ["offline"] }
 
   @Flag(help: "Move what lies in the clear into the vault, after a question for each; --yes moves all.") var fix = false
-  @OptionGroup(title: "Unlocking, with --fix") var unlocking: UnlockingOptions
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
 
   @OptionGroup var options: AnswerOptions
 
-  /// Without --fix nothing is opened that would need them.
-  var opening: UnlockingOptions? { fix ? unlocking : nil }
+  /// Without --fix the vault is opened only where a file is named that opens it.
+  var opening: UnlockingOptions? { fix || !unlocking.isEmpty ? unlocking : nil }
 
   func perform(_ context: Context) throws {
     if fix { return try mend(context) }

@@ -34,9 +34,9 @@ extension Checkup {
     return true
   }
 
-  /// False where the environment names no secret that can be read as often as one likes.
+  /// False where neither an option nor the environment names a secret that can be read as often as one likes.
   private func verifiedHere(_ vault: LockedVault) throws -> Bool {
-    guard try Self.hasSecrets, environment("").allSatisfy({ $0.place == nil }) else { return false }
+    guard try hasSecrets, environment("").allSatisfy({ $0.place == nil }) else { return false }
     context.questions = .nowhere
     var copy = vault
     // The pins are looked at apart, and are to stay as they are.
@@ -46,11 +46,16 @@ extension Checkup {
     return true
   }
 
-  /// Whether the environment has secrets, all of them in files where they are in any: a pipe gives what it has once, and to whom it was meant
-  /// for.
-  private static var hasSecrets: Bool {
+  /// Whether the options or else the environment have secrets, all of them in files where they are in any: a pipe gives what it has once, and
+  /// to whom it was meant for.
+  private var hasSecrets: Bool {
     get throws {
-      let named = ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"].compactMap(ProcessEnvironment.value)
+      let given =
+        context.unlocking.map { [$0.passphraseFile, $0.keyFile, $0.recoveryFile, $0.identity].compactMap(\.self) } ?? []
+      guard context.unlocking?.usesStandardInput != true, context.unlocking?.passphraseFd == nil else { return false }
+      let named =
+        given.isEmpty
+        ? ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"].compactMap(ProcessEnvironment.value) : given
       guard try !named.isEmpty || EnvironmentPassphrase.use() != nil else { return false }
       return named.allSatisfy { path in
         var facts = stat()

@@ -1,3 +1,4 @@
+internal import CofferVault
 internal import Coffer
 internal import CofferPlatform
 internal import FoundationEssentials
@@ -10,8 +11,15 @@ enum GivenPath {
   ///
   /// - Throws: a usage failure, as for the number itself.
   static func check(_ path: String) throws(Failure) {
+    try checkIsFile(path)
     guard let descriptor = descriptor(of: path), !Hardening.wasGiven(descriptor) else { return }
     throw .usage("descriptor \(descriptor), to which \(path) leads, is not open", try: "N<FILE or N>FILE in the shell")
+  }
+
+  /// Refuses the place of a server where a file belongs. Only its scheme is repeated: the rest may hold a password.
+  static func checkIsFile(_ path: String) throws(Failure) {
+    guard VaultPlace(path).url != nil else { return }
+    throw .usage("a file belongs there, and \(path.prefix { $0 != ":" })://… is a place on a server", try: "the path of a file")
   }
 
   /// The number that `path` leads to, through whatever links; nil for any other path.

@@ -96,7 +96,10 @@ struct NewSecrets {
 
   /// Lends the credentials of a vault beside the one in use: the unlocking sources have that one's secrets, and are not asked.
   func usingOwn<Result>(forVaultAt place: VaultPlace, _ body: (consuming Credentials) throws -> Result) throws -> Result {
-    try NewKeyFile.lend(new.newKeyFile, with: ownCredentials(), opensNothing: { Self.isNothing(at: place, $0) }, body)
+    // Before a key file is written, which is not taken back where a server cannot say whether there is something that it opens.
+    try place.checkIsFree()
+    return try NewKeyFile.lend(
+      new.newKeyFile, with: ownCredentials(), opensNothing: { Self.isNothing(at: place, $0) }, body)
   }
 
   /// Whether no vault was made at `place`: what stands there stood there before, or nothing does.

@@ -118,6 +118,9 @@ extension SlotInputs {
     }
   }
 
+  /// Whether an identity is all that was given.
+  var isIdentityAlone: Bool { passphrase == nil && keyFile == nil && recoveryCode == nil && identity != nil }
+
   /// What the credentials are, where no slot of these kinds takes it; nil for several at once.
   borrowing func whatNoSlotTakes(_ kinds: Set<SlotKind>) -> String? {
     switch (passphrase != nil, keyFile != nil, recoveryCode != nil, identity != nil) {

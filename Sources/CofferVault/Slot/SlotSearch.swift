@@ -126,7 +126,9 @@ enum SlotSearch {
         ? "give a key file that was made as one, or a passphrase"
         : kinds.contains(.recoveryCode)
           ? "try again, or give the recovery code in its place"
-          : "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
+          : inputs.isIdentityAlone
+            ? "give another identity, or ask someone who has the vault whether this one's slot was removed"
+            : "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
   }
 
   /// What opens slots of these kinds, in words.

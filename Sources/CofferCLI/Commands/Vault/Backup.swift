@@ -19,6 +19,7 @@ struct VaultBackupCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
+    try GivenPath.checkIsFile(file)
     let progress = Progress(context, json: options.json, .backingUp)
     defer { progress.clear() }
     let report = try context.lockedVault().backup(to: FilePath(file), progress: progress.show)

@@ -15,7 +15,7 @@ struct VaultJoinCommand: OpeningCommand {
 
   static var idleOptions: Set<String> { ["offline"] }
 
-  @Argument(help: "Where the vault is: a path, or the URL of a server.", completion: .file()) var place: String
+  @Argument(help: "Where the vault is: a path, the URL of a server, or a vault's name.", completion: .file()) var place: String
   @Argument(help: ArgumentHelp("What someone who has the vault gave you.", valueName: "PVINV1-…")) var given: String?
   @Flag(inversion: .prefixedNo, help: "Add the vault's invitation to the identity's file, or do not, without asking.")
   var save: Bool?
@@ -30,7 +30,10 @@ struct VaultJoinCommand: OpeningCommand {
     let invitation = try given.map {
       try GivenInvitation.read($0, "what follows the place", several: "give one; the identity's file may hold others")
     }
-    context.places.vault = try VaultPlace.given(place).absolute()
+    let names = VaultNames(context: context)
+    let known = try names.path(of: place)
+    if known == nil, VaultNames.isName(place), FileFacts.isAbsent(FilePath(place)) { throw try names.unknown(place) }
+    context.places.vault = try VaultPlace.given(known ?? place).absolute()
     let locked = try lockedVault(invitation, context)
     let identity = unlocking.identity ?? ProcessEnvironment.value("COFFER_IDENTITY")
     // What a vault that is joined would have to be told of afterwards.

@@ -31,7 +31,8 @@ struct PinCommandTests {
     }
     let id = try home.vaultID()
     try home.transcript(
-      "vault pin accept", out: "vault \(id) at generation 2 is expected at \(home.vault) from now on\n")
+      "vault pin accept", out: "vault \(id) at generation 2 is expected at \(home.vault) from now on\n",
+      err: "that generation 3 of it was seen here is forgotten")
     try home.transcript("vault get a", out: "old")
     try home.transcript("vault set a", in: "after")
     try new.write(to: URL(fileURLWithPath: home.vault))
