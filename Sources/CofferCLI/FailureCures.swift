@@ -18,6 +18,7 @@ extension StoreError.Remedy {
   var commands: String {
     switch self {
     case .makeVault: "coffer init makes one; or give the path of another"
+    case .returnVault: "put it back, from a backup by coffer vault restore FILE; coffer init makes another vault"
     case .acceptReplaced: "put the right vault back; if this one is right, accept it with coffer vault pin accept"
     case .acceptOlder:
       "an older copy was put back: find the newer file; if the old one is right, accept it with coffer vault pin accept"

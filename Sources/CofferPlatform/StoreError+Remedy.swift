@@ -7,6 +7,8 @@ extension StoreError {
     // The vault.
     /// Make a vault, or name another one.
     case makeVault
+    /// Put back the vault that was there.
+    case returnVault
     /// Put the right vault back, or accept this one.
     case acceptReplaced
     /// Find the newer vault, or accept this older one.

@@ -234,8 +234,8 @@ final class PostgresConnection {
     return found
   }
 
-  /// Waits until somebody has told something on a channel that is listened to, or `bell` was rung; whether it was the former.
-  func waitForNotice(_ bell: Bell) throws(StoreError) -> Bool { try link.waitForNotice(bell) }
+  /// Waits until somebody has told something on a channel that is listened to, `bell` was rung, or `time` is over; false where it was rung.
+  func waitForNotice(_ bell: Bell, for time: Duration) throws(StoreError) -> Bool { try link.waitForNotice(bell, for: time) }
 
   private func missing() -> StoreError {
     StoreError(

@@ -32,6 +32,7 @@ extension StoreError {
     case "42501": (.denied, "ask who runs the server for the rights that this takes: SharedVault says which")
     case "25006": (.readOnly, "give the place of a server that can be written, or the role of a writer")
     case "42P06": (.busy, "another machine did the same in this moment: try again")
+    case "42P01", "3F000": (.noVault, "its tables are gone: restore a backup, or give the name of another")
     case "3D000": (.noVault, "make the database, or give the name of another")
     case "26000", "42P05":
       (.unsupported, "a pooler hands each transaction another connection: have it pool sessions, or leave it out")

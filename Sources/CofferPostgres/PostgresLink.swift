@@ -86,15 +86,16 @@ final class PostgresLink {
     }
   }
 
-  /// Waits until somebody has told something on a channel that is listened to, or `bell` was rung; whether it was the former.
-  func waitForNotice(_ bell: Bell) throws(StoreError) -> Bool {
+  /// Waits until somebody has told something on a channel that is listened to, `bell` was rung, or `time` is over; false where it was rung,
+  /// and where the server said something else.
+  func waitForNotice(_ bell: Bell, for time: Duration) throws(StoreError) -> Bool {
     var waiting = [
       pollfd(fd: handle.library.socket(handle.pointer), events: Int16(POLLIN), revents: 0),
       pollfd(fd: bell.hearing, events: Int16(POLLIN), revents: 0),
     ]
-    guard poll(&waiting, 2, -1) >= 0 || errno == EINTR else {
-      throw StoreError(errno: errno, "wait for the server", place: "poll")
-    }
+    let ready = poll(&waiting, 2, Int32(clamping: Int64(time / .milliseconds(1))))
+    guard ready >= 0 || errno == EINTR else { throw StoreError(errno: errno, "wait for the server", place: "poll") }
+    guard ready != 0 else { return true }
     guard waiting[1].revents == 0 else { return false }
     guard handle.library.consume(handle.pointer) == 1 else { throw lost("hear of changes") }
     var isTold = false

@@ -18,6 +18,10 @@ final class PostgresWatch: Sendable {
   private let body: Body
   /// A thread that waits and calls a body which reads rows.
   private static let stackBytes = 512 * 1024
+  /// Without a notice the body is called this often: a server can keep to itself that there was a commit.
+  private let interval: Duration
+  /// A look is followed by a rest as long, but no longer than this: whoever tells without an end keeps nobody busy all the time.
+  private static let longestRest = Duration.seconds(1)
   /// Before a lost connection is made again, in milliseconds.
   private static let pause: Int32 = 500
 
@@ -29,9 +33,14 @@ final class PostgresWatch: Sendable {
   /// - Parameters:
   ///   - channel: what is listened to.
   ///   - away: what helps where the server cannot be reached.
-  init(_ place: PostgresPlace, channel: String, away: StoreError.Remedy?, _ body: @escaping Body) throws(StoreError) {
+  ///   - interval: how often the body is called without a notice.
+  init(
+    _ place: PostgresPlace, channel: String, away: StoreError.Remedy?, lookingEvery interval: Duration = .seconds(60),
+    _ body: @escaping Body
+  ) throws(StoreError) {
     self.place = place
     self.channel = channel
+    self.interval = interval
     self.away = away
     self.body = body
     bell = try Bell()
@@ -72,7 +81,11 @@ final class PostgresWatch: Sendable {
           session = try listen()
           try body()
         }
-        if let connection = try session?.open(), try connection.waitForNotice(bell) { try body() }
+        if let connection = try session?.open(), try connection.waitForNotice(bell, for: interval) {
+          let start = ContinuousClock.now
+          try body()
+          bell.wait(for: min(.now - start, Self.longestRest))
+        }
       } catch {
         session = nil
         bell.wait(for: .milliseconds(Int64(Self.pause)))

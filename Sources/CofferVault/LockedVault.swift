@@ -97,7 +97,8 @@ public struct LockedVault: Sendable {
   public static func open(
     _ place: VaultPlace, options: VaultOptions
   ) throws(StoreError) -> LockedVault {
-    let database = try place.rowsToRead()
+    let database: any VaultRows
+    do throws(StoreError) { database = try place.rowsToRead() } catch { throw options.missing(place, error) }
     let header = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
     let vault = LockedVault(database.place, header, options)
     try options.check(vault.id, at: vault.place)

@@ -40,6 +40,7 @@ struct ExitStatusTests {
 
   static let cures: [(StoreError.Remedy, String)] = [
     (.makeVault, "coffer init makes one; or give the path of another"),
+    (.returnVault, "put it back, from a backup by coffer vault restore FILE; coffer init makes another vault"),
     (.acceptReplaced, "put the right vault back; if this one is right, accept it with coffer vault pin accept"),
     (
       .acceptOlder,

@@ -78,4 +78,16 @@ import Testing
     #expect(kind { _ = try vault.verify() } == .tampered)
     #expect(kind { _ = try vault.log() } == .tampered)
   }
+
+  @Test func `who observes looks now and then too, whatever the server tells`() throws {
+    guard let server = DatabaseServer.shared, let shared = try SharedVault(on: server) else { return }
+    try shared.create()
+    let looks = Collected<Int>()
+    let watch = try PostgresWatch(
+      PostgresPlace(shared.url), channel: "coffer_nobody_tells", away: nil, lookingEvery: .milliseconds(20)
+    ) { looks.add(1) }
+    let subscription = try watch.start()
+    eventually("it looks again and again") { looks.all.count >= 3 }
+    subscription.cancel()
+  }
 }

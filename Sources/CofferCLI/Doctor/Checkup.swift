@@ -53,7 +53,7 @@ struct Checkup {
           cure: "any command that writes, unlocked with this passphrase, raises it; coffer vault passphrase --slot \(slot.id)")
       }
     } catch let error as StoreError {
-      guard error.kind == .noVault else { return [Finding(check, error)] }
+      guard error.kind == .noVault, error.remedy != .returnVault else { return [Finding(check, error)] }
       return [Finding(check, .note, "there is no vault yet", place: places.vault.description, cure: "coffer init")]
     } catch let failure as Failure {
       return [Finding(check, .problem, failure.what, cure: failure.cure ?? "")]

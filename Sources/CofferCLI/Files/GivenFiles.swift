@@ -11,7 +11,6 @@ enum GivenPath {
   ///
   /// - Throws: a usage failure, as for the number itself.
   static func check(_ path: String) throws(Failure) {
-    try checkIsFile(path)
     guard let descriptor = descriptor(of: path), !Hardening.wasGiven(descriptor) else { return }
     throw .usage("descriptor \(descriptor), to which \(path) leads, is not open", try: "N<FILE or N>FILE in the shell")
   }

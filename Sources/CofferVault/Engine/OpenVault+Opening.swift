@@ -235,6 +235,18 @@ extension VaultOptions {
     }
   }
 
+  /// `error`, which opening a vault met; where none is there and this machine knows one there, it says so.
+  func missing(_ place: VaultPlace, _ error: StoreError) -> StoreError {
+    guard error.kind == .noVault, let pins else { return error }
+    var known: VaultID?
+    // What cannot be read of the pins changes nothing: there is no vault.
+    do throws(StoreError) { known = try place.expected(by: pins).first } catch {}
+    guard let known else { return error }
+    return StoreError(
+      .noVault, "there is no vault, and \(known) was here", place: error.place, cure: "put it back, or restore a backup",
+      remedy: .returnVault)
+  }
+
   func check(_ found: VaultID, at place: VaultPlace) throws(StoreError) {
     let others = invitations.lazy.map(\.vault) + (expected.map { [$0] } ?? [])
     guard let expected = others.first(where: { $0 != found }) else { return }

@@ -71,7 +71,7 @@ struct SharedPlaceTests {
       try home.coffer("vault export \(there) --new-key-file \(home.path)/newkey \(file) --json").out.contains(#""items":1"#))
     try home.transcript("vault get a --quiet --vault \(there) --key-file \(home.path)/newkey", out: "1")
     try home.transcript(
-      "vault export \(there) --new-key-file \(home.path)/otherkey \(file)", err: "a vault of that name is there already", exit: 73
+      "vault export \(there) --new-key-file \(home.path)/otherkey \(file)", err: "there is a vault already", exit: 73
     )
     #expect(!home.exists("otherkey"))
     try home.transcript("vault set b --quiet --vault \(there) --key-file \(home.path)/newkey", in: "2")

@@ -57,6 +57,7 @@ struct VaultRestoreCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     try context.places.vault.checkIsNoMirror()
     try GivenPath.check(file)
+    try GivenPath.checkIsFile(file)
     let progress = Progress(context, json: options.json, .restoring)
     defer { progress.clear() }
     let report = try restore(context, progress)

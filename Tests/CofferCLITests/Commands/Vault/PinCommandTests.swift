@@ -42,6 +42,19 @@ struct PinCommandTests {
   }
 
   @Test
+  func `a vault that is gone is missed where it was, and init is not what is advised first`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "1")
+    let id = try home.vaultID()
+    for side in ["", "-wal", "-shm"] { unlink(home.vault + side) }
+    let answer = try home.coffer("vault list")
+    #expect(answer.status == 78 && answer.err.contains("there is no vault, and \(id) was here"), "\(answer.err)")
+    #expect(answer.err.contains("try: put it back, from a backup by coffer vault restore FILE"))
+    let doctor = try home.coffer("doctor")
+    #expect(doctor.status == 2 && doctor.out.contains("problem  vault: there is no vault, and \(id) was here"), "\(doctor.out)")
+  }
+
+  @Test
   func `an older copy is a problem to doctor, and no backup is made of it, though neither has a secret`() throws {
     let (home, old) = try prepared()
     home.locked()
