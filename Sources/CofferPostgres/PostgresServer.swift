@@ -50,7 +50,10 @@ struct PostgresServer: VaultServer {
     guard session.facts.tables == PostgresSchema.text else {
       throw StoreError(
         .notAVault, "the schema \(session.place.schema) does not have the tables of a vault, or not all of them can be seen",
-        place: url, cure: "give the name of a vault, or ask who runs the server for the rights of a reader")
+        place: url,
+        cure:
+          "give the name of a vault, or ask who runs the server for the rights of a reader; where its tables were changed, have the schema renamed, and restore a backup"
+      )
     }
     return PostgresRows(session)
   }

@@ -111,6 +111,21 @@ import Testing
         == .wrongSecret)
   }
 
+  @Test func `where a table was dropped, the schema is renamed and the backup makes the vault anew`() throws {
+    guard let shared = try SharedVault() else { return }
+    try shared.create().set(form("old"), for: name("a"))
+    let file = try backup(shared)
+    try shared.server.sql("DROP TABLE \(shared.schema).rec")
+    let error = #expect(throws: StoreError.self) {
+      _ = try RestorableBackup(file, toRestoreAt: shared.place).restore(
+        with: shared.credentials(), options: .withoutPins)
+    }
+    #expect(error?.kind == .notAVault && error?.cure.contains("have the schema renamed") == true)
+    try shared.server.sql("ALTER SCHEMA \(shared.schema) RENAME TO changed_\(shared.schema.suffix(20))")
+    _ = try RestorableBackup(file, toRestoreAt: shared.place).restore(with: shared.credentials(), options: .withoutPins)
+    #expect(try text(shared.unlock().get(name("a"))) == "old")
+  }
+
   @Test func `rows that somebody damaged are replaced, whatever they say`() throws {
     guard let shared = try SharedVault() else { return }
     let vault = try shared.create()
