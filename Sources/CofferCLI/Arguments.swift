@@ -78,7 +78,13 @@ struct Arguments {
       command = next
       rest = words.dropFirst()
     }
-    guard !path.isEmpty else { return (given, 0, CofferCommand.self) }
+    // Of a word that is no command nothing else is said than that: the options before it are not to blame.
+    let isNoCommand = rest.first.map { !$0.hasPrefix("-") } ?? false
+    guard !path.isEmpty else { return (isNoCommand ? Array(rest) : given, 0, CofferCommand.self) }
+    let configuration = command.configuration
+    if isNoCommand, !configuration.subcommands.isEmpty, configuration.defaultSubcommand == nil {
+      return (path + rest, path.count, command)
+    }
     // Behind `set`, --json is the type of a value; before it, it asks for errors in JSON.
     if path == ["set"] { options.removeAll { $0 == "--json" } }
     return (path + options + rest, path.count, command)

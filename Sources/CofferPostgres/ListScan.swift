@@ -9,7 +9,7 @@ struct ListScan {
   /// Where each bucket's entries stand among all of the answers; nil for a bucket that was not asked for.
   private var ranges: [Int: Range<Int>] = [:]
   private var starts: [Int] = []
-  private var count = 0
+  private(set) var count = 0
   private let only: Int?
   private var last: IndexOrder?
 

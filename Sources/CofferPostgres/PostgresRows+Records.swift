@@ -7,9 +7,9 @@ extension PostgresRows {
 
   func expect(_ rows: ExpectedRows) throws(StoreError) {
     switch rows {
-    case .lists(let table):
+    case .lists(let table, let most):
       // Before the transaction is reached for: the lists are asked for in it.
-      let lists = try reader.scannedLists(table)
+      let lists = try reader.scannedLists(table, most: most)
       transaction?.lists[table] = lists
     case .records(let table, let part):
       try reader.endScan()

@@ -87,7 +87,10 @@ struct RecordReader {
       [.bytes(index)], until: rows.session.deadline)
   }
 
-  func scannedLists(_ table: RecordTable) throws(StoreError) -> ListScan {
+  /// The lists of a table.
+  ///
+  /// - Parameter most: entries that there can be: of more, a server could send without an end.
+  func scannedLists(_ table: RecordTable, most: Int) throws(StoreError) -> ListScan {
     var scan = ListScan(table, rows.place)
     var from: [UInt8] = []
     while true {
@@ -98,6 +101,11 @@ struct RecordReader {
           [PostgresResult.bytea, PostgresResult.bytea])
       }
       try scan.append(answer)
+      guard scan.count <= most else {
+        throw StoreError(
+          .tampered, "there are more records than the vault's state counts", place: rows.place.description,
+          cure: "someone changed the vault without its key: restore a backup, and ask who can write to this database")
+      }
       guard answer.count == RecordQuery.listBatch else { return scan }
       from = [UInt8](try answer.bytes(answer.count - 1, 0)) + [0]
     }

@@ -159,6 +159,7 @@ import Testing
     }
     defer { subscription.cancel() }
     try store.save(form("0"), for: "a")
+    eventually("it is told") { !told.all.isEmpty }
     let (before, group) = (told.all.count, DispatchGroup())
     // While the answer to its commit is on its way, another commits.
     try store.update("a") { (_) throws(StoreError) in

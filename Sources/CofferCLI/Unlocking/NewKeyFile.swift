@@ -72,7 +72,9 @@ final class FirstKeyFile {
     guard let left = try Self.lockOfLeft(path, context) else { throw taken }
     wasThere = true
     lock = left
-    context.note("the key file \(path) was there already, from an init that was interrupted; it will open the new vault")
+    context.note(
+      "the key file \(path) was there already, and is taken for that of an init that was interrupted: if it opens another vault, it opens both"
+    )
   }
 
   /// Nil where the file system has no locks: nobody else takes the file there, as that needs one.

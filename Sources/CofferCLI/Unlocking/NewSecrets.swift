@@ -97,7 +97,7 @@ struct NewSecrets {
   /// Lends the credentials of a vault beside the one in use: the unlocking sources have that one's secrets, and are not asked.
   func usingOwn<Result>(forVaultAt place: VaultPlace, _ body: (consuming Credentials) throws -> Result) throws -> Result {
     // Before a key file is written, which is not taken back where a server cannot say whether there is something that it opens.
-    try place.checkIsFree()
+    if place.path == nil { try place.checkIsFree() }
     return try NewKeyFile.lend(
       new.newKeyFile, with: ownCredentials(), opensNothing: { Self.isNothing(at: place, $0) }, body)
   }

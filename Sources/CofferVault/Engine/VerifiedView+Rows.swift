@@ -109,7 +109,7 @@ extension VerifiedView {
   static func putBack(_ kind: StoreError.Kind, _ what: String, _ place: VaultPlace) -> StoreError {
     StoreError(
       kind, "an older vault was put back while it was open: \(what)", place: place.description,
-      cure: "find out who replaced the file's content; to go on from the older state, lock the vault and unlock it again")
+      cure: "find out who put it back; to go on from the older state, close the vault, or lock it, and open it again")
   }
 
   static func tampered(_ what: String, _ place: VaultPlace) -> StoreError {

@@ -214,7 +214,7 @@ final class VerifiedView {
       }
       return []
     }
-    try database.expect(.lists(table))
+    try database.expect(.lists(table, most: Int(clamping: state.counts.records)))
     var all: [BucketList] = []
     for bucket in table.buckets { all.append(try list(of: bucket, fresh: true)) }
     return all

@@ -207,8 +207,8 @@ package struct OutcomeColumns: Sendable {
 
 /// Rows that are about to be asked for.
 package enum ExpectedRows: Sendable {
-  /// The lists of all buckets of a table.
-  case lists(RecordTable)
+  /// The lists of all buckets of a table, with so many entries at most.
+  case lists(RecordTable, most: Int)
   /// The records of a table, ascending by index.
   case records(RecordTable, RecordPart)
   /// In the next transaction, the present record at an index, and perhaps the list of its bucket; where somebody else has committed since,

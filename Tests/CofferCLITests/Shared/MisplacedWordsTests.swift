@@ -34,6 +34,13 @@ struct MisplacedWordsTests {
       RunCommand.separated(["run", option, "place", "--", "printenv"], from: 1) == ["run", option, "place", "--", "printenv"])
   }
 
+  @Test(arguments: ["--vault x vault put web", "--vault x --quiet vault slots", "--offline x frobnicate", "--json frobnicate"])
+  func `a word that is no command is what is refused, and not the options before it`(line: String) throws {
+    let answer = try Home().coffer(line)
+    #expect(answer.status == 64 && !answer.err.contains("unknown option"), "\(answer.err)")
+    #expect(["put", "slots", "frobnicate", "no such command"].contains { answer.err.contains($0) }, "\(answer.err)")
+  }
+
   @Test
   func `doctor opens the vault with what an option names, and not with what the environment does`() throws {
     let home = try Home.withVault()
