@@ -29,10 +29,15 @@ struct SharedVaultBenchmark {
       }
     }
     try Shell.run("cd /; \(user)\(binaries)/initdb -D \(home)/data -U coffer -A trust -E UTF8 --locale=C 2>&1")
-    let options = "-c listen_addresses= -c unix_socket_directories=\(home) -c unix_socket_permissions=0777 -c max_connections=200"
+    // libpq takes it for every connection of this program and of those that it starts.
+    let port = 20_000 + getpid() % 20_000
+    setenv("PGPORT", String(port), 1)
+    let options =
+      "-c port=\(port) -c listen_addresses=127.0.0.1 -c unix_socket_directories=\(home) -c unix_socket_permissions=0777 -c max_connections=200"
     try Shell.run("cd /; \(user)\(binaries)/pg_ctl start -w -D \(home)/data -l \(home)/log -o '\(options)'")
     let benchmark = try SharedVaultBenchmark(folder: folder, server: home)
-    try benchmark.durableSets()
+    try benchmark.durableSets("set", at: home, "by its socket", 1.5)
+    try benchmark.durableSets("tcp", at: "127.0.0.1", "by TCP", 1.9)
     let opened = try benchmark.filled()
     try benchmark.events(opened)
     try benchmark.whole(opened)
@@ -54,27 +59,29 @@ struct SharedVaultBenchmark {
     try peer.fill(Self.items)
   }
 
-  private func place(_ name: String) -> VaultPlace {
-    VaultPlace("postgresql://coffer@\(server.replacingOccurrences(of: "/", with: "%2F"))/postgres#\(name)")
+  private func place(_ name: String, at host: String? = nil) -> VaultPlace {
+    VaultPlace("postgresql://coffer@\((host ?? server).replacingOccurrences(of: "/", with: "%2F"))/postgres#\(name)")
   }
   private func credentials() throws -> Credentials { Credentials(keyFile: try key.bytes.duplicate()) }
   private func create(_ name: String) throws {
     _ = try UnlockedVault.create(at: place(name), with: credentials(), options: .withoutPins)
   }
-  private func unlock(_ name: String) throws -> UnlockedVault {
-    try LockedVault.open(place(name), options: .withoutPins).unlock(with: credentials())
+  private func unlock(_ name: String, at host: String? = nil) throws -> UnlockedVault {
+    try LockedVault.open(place(name, at: host), options: .withoutPins).unlock(with: credentials())
   }
   private static func name(_ number: Int) throws -> ItemName { try ItemName(service: "bench", account: "item \(number)") }
 
-  private func durableSets() throws {
-    try create("set")
-    let vault = try unlock("set")
+  private func durableSets(_ name: String, at host: String, _ way: String, _ goal: Double) throws {
+    try create(name)
+    let vault = try unlock(name, at: host)
+    let peer = try PostgresPeer(host)
     let names = try (0..<500).map { try Self.name($0) }
     for name in names { try vault.set(value, for: name) }
     try Measure.table(
-      "durable set on a server, by its socket", rounds: 301, clock: .wall,
+      "durable set on a server, \(way)", rounds: 301, clock: .wall,
       [
-        Contender(name: "coffer", count: 1, goals: [.times(1.5)]) { _ in try vault.set(value, for: names[.random(in: 0..<500)]) },
+        Contender(name: "coffer", count: 1, goals: [.times(goal)]) { _ in try vault.set(value, for: names[.random(in: 0..<500)])
+        },
         Contender(name: "libpq, one UPDATE", count: 1) { _ in try peer.set(.random(in: 0..<500)) },
       ])
   }
