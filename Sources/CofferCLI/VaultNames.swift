@@ -32,6 +32,15 @@ struct VaultNames {
     return path
   }
 
+  /// The place that `text` says: that of the vault of this name, or `text` itself.
+  ///
+  /// - Throws: ``unknown(_:)`` for what can be a name alone, and is none.
+  func place(_ text: String) throws -> String {
+    if let path = try path(of: text) { return path }
+    if Self.isName(text), FileFacts.isAbsent(FilePath(text)) { throw try unknown(text) }
+    return text
+  }
+
   /// Says that `name` is neither a name nor a file, with the names that there are.
   func unknown(_ name: String) throws -> Failure {
     let names = try all().map(\.name)

@@ -28,9 +28,11 @@ struct PlaceParameters {
     }
   }
 
-  /// For each of several hosts, the parameters that lead to it alone; empty where there is one.
+  /// For each of several hosts, the parameters that lead to it alone; empty where there is one, and where the lists do not match, which libpq
+  /// refuses.
   var alone: [[(String, String)]] {
-    guard count > 1 else { return [] }
+    let matches = [hosts, addresses].allSatisfy { $0.isEmpty || $0.count == count } && [0, 1, count].contains(ports.count)
+    guard count > 1, matches else { return [] }
     return (0..<count).map { place in
       [
         ("host", place < hosts.count ? hosts[place] : ""), ("hostaddr", place < addresses.count ? addresses[place] : ""),

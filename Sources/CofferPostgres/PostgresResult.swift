@@ -80,7 +80,8 @@ final class PostgresResult {
   /// How many rows the statement changed.
   var affected: Int { library.affected(handle).flatMap { Int(String(cString: $0)) } ?? 0 }
 
-  private func tampered(_ what: String) -> StoreError {
+  /// What is said of rows that the vault cannot have.
+  func tampered(_ what: String) -> StoreError {
     StoreError(
       .tampered, what, place: place.description,
       cure: "someone changed the vault without its key: restore a backup, and ask who can write to this database")

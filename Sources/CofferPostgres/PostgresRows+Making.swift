@@ -4,20 +4,10 @@ internal import CofferVault
 extension PostgresRows {
   /// Makes the tables, and has `fill` write their first rows, in one transaction.
   func make(_ fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) {
-    let connection = try session.open()
-    do throws(StoreError) {
-      try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: session.deadline)
-      try connection.ask("SELECT \(PostgresSchema.isAsynchronous)", until: session.deadline)
-      for sql in PostgresSchema.statements(schema, makesSchema: !session.facts.hasSchema) {
-        try connection.perform(sql, until: session.deadline)
-      }
-      let answers = try connection.answers(doing: "make the vault's tables", until: session.deadline)
-      for answer in answers {
-        try answer.check([PostgresResult.bigint])
-        try session.checkDurability(answer.number(0, 0))
-      }
-    } catch {
-      connection.rollBack(until: session.deadline)
+    _ = try session.open()
+    let statements = PostgresSchema.statements(schema, makesSchema: !session.facts.hasSchema)
+    let connection: PostgresConnection
+    do throws(StoreError) { connection = try session.makeTables(statements, "make the vault's tables") } catch {
       throw error.isOfSomethingThere ? PostgresServer.taken(session.place.url) : error
     }
     transaction = PostgresTransaction(connection, session)

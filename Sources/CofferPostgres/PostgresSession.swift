@@ -109,6 +109,24 @@ final class PostgresSession {
       cure: "set synchronous_commit and fsync to on; or say coffer_allow_async=1 in the place, and lose what a crash takes")
   }
 
+  /// Begins a transaction and makes tables in it by `statements`, where the server waits for its disk; it is for the caller to commit.
+  func makeTables(_ statements: [String], _ doing: String) throws(StoreError) -> PostgresConnection {
+    let connection = try open()
+    do throws(StoreError) {
+      try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: deadline)
+      try connection.ask("SELECT \(PostgresSchema.isAsynchronous)", until: deadline)
+      for sql in statements { try connection.perform(sql, until: deadline) }
+      for answer in try connection.answers(doing: doing, until: deadline) {
+        try answer.check([PostgresResult.bigint])
+        try checkDurability(answer.number(0, 0))
+      }
+    } catch {
+      connection.rollBack(until: deadline)
+      throw error
+    }
+    return connection
+  }
+
   private func learn(_ new: PostgresConnection) throws(StoreError) -> Facts {
     let milliseconds = Int64(patience / .milliseconds(1))
     var facts = Facts()

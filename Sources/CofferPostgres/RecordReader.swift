@@ -101,11 +101,7 @@ struct RecordReader {
           [PostgresResult.bytea, PostgresResult.bytea])
       }
       try scan.append(answer)
-      guard scan.count <= most else {
-        throw StoreError(
-          .tampered, "there are more records than the vault's state counts", place: rows.place.description,
-          cure: "someone changed the vault without its key: restore a backup, and ask who can write to this database")
-      }
+      guard scan.count <= most else { throw answer.tampered("there are more records than the vault's state counts") }
       guard answer.count == RecordQuery.listBatch else { return scan }
       from = [UInt8](try answer.bytes(answer.count - 1, 0)) + [0]
     }

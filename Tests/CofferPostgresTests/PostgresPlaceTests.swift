@@ -53,6 +53,14 @@ import Testing
     #expect(Unreached.decision(text).kind == kind)
   }
 
+  @Test func `several hosts are reached one by one, and lists that do not match are left to libpq`() {
+    let two = PlaceParameters(["host": "a,b", "hostaddr": "10.0.0.1,10.0.0.2", "port": "5433"]).alone
+    #expect(two.map { $0.map(\.1) } == [["a", "10.0.0.1", "5433"], ["b", "10.0.0.2", "5433"]])
+    for unmatched in [["host": "a,b,c", "port": "1,2"], ["host": "a,b", "hostaddr": "10.0.0.1"], ["host": "a"], [:]] {
+      #expect(PlaceParameters(unmatched).alone.isEmpty)
+    }
+  }
+
   @Test func `a place is known by each of its hosts, and by nothing that leads to the same rows`() throws {
     let one = PlaceNames(
       PlaceParameters(["host": "DB.example.com.", "port": "5432", "dbname": "team", "user": "ada"]), host: "", name: "main")

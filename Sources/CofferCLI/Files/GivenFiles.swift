@@ -1,6 +1,6 @@
-internal import CofferVault
 internal import Coffer
 internal import CofferPlatform
+internal import CofferVault
 internal import FoundationEssentials
 internal import SystemPackage
 

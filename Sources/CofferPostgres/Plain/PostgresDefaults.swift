@@ -107,22 +107,9 @@ public final class PostgresDefaults: Store {
   }
 
   private static func makeTables(_ table: PlainTable, _ session: PostgresSession) throws(StoreError) {
-    let connection = try session.open()
-    do throws(StoreError) {
-      try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: session.deadline)
-      try connection.ask("SELECT \(PostgresSchema.isAsynchronous)", until: session.deadline)
-      for sql in PlainSchema.statements(table.schema, makesSchema: !session.facts.hasSchema) {
-        try connection.perform(sql, until: session.deadline)
-      }
-      let answers = try connection.answers(doing: "make the tables of plain values", until: session.deadline)
-      for answer in answers {
-        try answer.check([PostgresResult.bigint])
-        try session.checkDurability(answer.number(0, 0))
-      }
-    } catch {
-      connection.rollBack(until: session.deadline)
-      throw error
-    }
+    _ = try session.open()
+    let statements = PlainSchema.statements(table.schema, makesSchema: !session.facts.hasSchema)
+    let connection = try session.makeTables(statements, "make the tables of plain values")
     try connection.commit(at: session.shown, until: session.deadline) {}
   }
 

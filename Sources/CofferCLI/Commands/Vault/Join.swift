@@ -30,10 +30,7 @@ struct VaultJoinCommand: OpeningCommand {
     let invitation = try given.map {
       try GivenInvitation.read($0, "what follows the place", several: "give one; the identity's file may hold others")
     }
-    let names = VaultNames(context: context)
-    let known = try names.path(of: place)
-    if known == nil, VaultNames.isName(place), FileFacts.isAbsent(FilePath(place)) { throw try names.unknown(place) }
-    context.places.vault = try VaultPlace.given(known ?? place).absolute()
+    context.places.vault = try VaultPlace.given(VaultNames(context: context).place(place)).absolute()
     let locked = try lockedVault(invitation, context)
     let identity = unlocking.identity ?? ProcessEnvironment.value("COFFER_IDENTITY")
     // What a vault that is joined would have to be told of afterwards.

@@ -27,10 +27,8 @@ struct VaultMergeCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     try context.places.vault.checkIsNoMirror()
-    let names = VaultNames(context: context)
-    let known = try names.path(of: path)
-    if known == nil, VaultNames.isName(path), FileFacts.isAbsent(FilePath(path)) { throw try names.unknown(path) }
-    let other = OtherVault(path: known ?? path, options: other, context: context)
+    let path = try VaultNames(context: context).place(path)
+    let other = OtherVault(path: path, options: other, context: context)
     try other.checkIsAnother(than: context.places.vault)
     var own = Credentials()
     let vault = try context.unlockedVault { own = try $0.copied() }
