@@ -273,8 +273,8 @@ let package = Package(
     .testTarget(
       name: "CofferParserTests",
       dependencies: [
-        "CofferCLI", "CofferSecretService", "CofferLogin", "Coffer", "CofferAgent", "CofferDefaults", "CofferVault",
-        "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage,
+        "CofferCLI", "CofferSecretService", "CofferLogin", "CofferPostgres", "Coffer", "CofferAgent", "CofferDefaults",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage,
       ]),
     .testTarget(
       name: "CofferCLITests",

@@ -52,7 +52,9 @@ final class PostgresSession {
     if let connection, !connection.isLost { return connection }
     connection = nil
     let milliseconds = Int64(patience / .milliseconds(1))
+    let parameters = try PostgresHandle.parameters(of: place)
     let link = try connect(
+      parameters,
       [
         ("fallback_application_name", "coffer"), ("connect_timeout", String(seconds)), ("client_encoding", "UTF8"),
         // A standby's lag would be a roll-back.
@@ -61,7 +63,7 @@ final class PostgresSession {
         ("keepalives_interval", String(seconds)),
       ])
     let new = PostgresConnection(link)
-    facts = try learn(new)
+    facts = try learn(new, parameters)
     connection = new
     made += 1
     return new
@@ -72,8 +74,8 @@ final class PostgresSession {
 
   /// Connects to the first of the place's hosts that lets this program in and can be written. libpq itself would wait for one that is silent
   /// until the time of all is over: its `connect_timeout` is for calls that block.
-  private func connect(_ options: [(String, String)]) throws(StoreError) -> PostgresLink {
-    let hosts = try PostgresHandle.parameters(of: place).alone
+  private func connect(_ parameters: PlaceParameters, _ options: [(String, String)]) throws(StoreError) -> PostgresLink {
+    let hosts = parameters.alone
     var refusal: StoreError?
     for host in hosts.isEmpty ? [[]] : hosts {
       do throws(StoreError) {
@@ -127,7 +129,7 @@ final class PostgresSession {
     return connection
   }
 
-  private func learn(_ new: PostgresConnection) throws(StoreError) -> Facts {
+  private func learn(_ new: PostgresConnection, _ parameters: PlaceParameters) throws(StoreError) -> Facts {
     let milliseconds = Int64(patience / .milliseconds(1))
     var facts = Facts()
     let end = ContinuousClock.now + max(patience, .seconds(2))
@@ -161,7 +163,6 @@ final class PostgresSession {
     facts.version = new.serverVersion
     facts.usesTLS = new.usesTLS
     // All of its hosts, whichever was reached.
-    let parameters = try PostgresHandle.parameters(of: place)
     let names = PlaceNames(parameters, host: new.host, name: place.name)
     facts.database = PlaceNames(parameters, host: new.host, name: "").all
     facts.found = VaultPlace(found: place.url, scheme: "postgresql", names: names.all)

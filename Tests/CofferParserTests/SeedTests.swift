@@ -3,7 +3,15 @@ import Testing
 
 /// Inputs that a fuzzer found: as few as reach all the code that it has reached, and those that once did harm. `.ci/fuzz` goes on from them.
 @Suite struct SeedTests {
-  private static let parsers = VaultParsers.all + DefaultsParsers.all + CommandLineParsers.all
+  private static let parsers = VaultParsers.all + PostgresParsers.all + DefaultsParsers.all + CommandLineParsers.all
+  /// Those that have what they need here.
+  private static let present = parsers.filter { parser in
+    guard let obstacle = PostgresParsers.obstacle, PostgresParsers.all.contains(where: { $0.name == parser.name }) else {
+      return true
+    }
+    print("skipped: \(parser.name): \(obstacle)")
+    return false
+  }
   private static let fixtures = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fixtures")
     .standardized
 
@@ -16,7 +24,7 @@ import Testing
 
   @Test func `every input that a fuzzer found is read as is promised`() throws {
     var (read, accepted) = (0, 0)
-    for parser in Self.parsers {
+    for parser in Self.present {
       var outcomes: Set<Bool> = []
       for file in try (["Fuzz/\(parser.name)"] + parser.fixtures).flatMap(Self.files) {
         let input = Array(try Data(contentsOf: file))
@@ -28,7 +36,7 @@ import Testing
       }
       #expect(outcomes.contains(true), "\(parser.name): an input is accepted")
     }
-    print("inputs of \(Self.parsers.count) parsers: \(read), \(accepted) of them accepted")
+    print("inputs of \(Self.present.count) parsers: \(read), \(accepted) of them accepted")
   }
 
   @Test func `each folder of inputs is of a parser`() throws {

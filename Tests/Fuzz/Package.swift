@@ -60,7 +60,7 @@ let package = Package(
       dependencies: [
         "CofferVault", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", system,
       ],
-      swiftSettings: tested),
+      swiftSettings: watched),
     .target(
       name: "CofferLogin",
       dependencies: ["Coffer", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferPlatform", "CCofferLibraries", system],
@@ -86,6 +86,7 @@ let package = Package(
       name: "FuzzShared", dependencies: ["CofferMemory", "CofferPlatform"], path: "Parsers/Shared",
       swiftSettings: [.define("FUZZING")]),
     program("Vault", ["CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform"]),
+    program("Postgres", ["CofferPostgres", "CofferVault", "CofferDefaults", "CofferStorage", "CofferPlatform"]),
     program("Defaults", ["CofferDefaults", "CofferStorage", "CofferPlatform"]),
     program(
       "CommandLine",

@@ -89,7 +89,7 @@ extension PostgresDefaults {
   }
 
   /// What is there now, and what has changed since; nil where the commit that is known is not one of those that led here.
-  private func changed(
+  func changed(
     since known: KnownDomain, _ session: PostgresSession
   ) throws(StoreError) -> (now: KnownDomain, changes: [String: Change.Cause])? {
     try reading(session) { (connection) throws(StoreError) in
@@ -123,7 +123,7 @@ extension PostgresDefaults {
   }
 
   /// The domain as it is.
-  private func survey(_ session: PostgresSession) throws(StoreError) -> KnownDomain {
+  func survey(_ session: PostgresSession) throws(StoreError) -> KnownDomain {
     try reading(session) { (connection) throws(StoreError) in
       try askForDomain(connection, session)
       try askForNames(connection, session)

@@ -1,0 +1,5 @@
+#if canImport(FuzzShared)
+  import FuzzShared
+
+  @main enum Fuzzing { static func main() { run(PostgresParsers.all) } }
+#endif
