@@ -60,7 +60,8 @@ enum CommandLineParsers {
     try promise(try Reference(reference.description) == reference, "a reference that was written again is another one")
   }
 
-  static let env = Parser("env-file", words: ["export ", "A=", "'", "\"", "\\n", "\\\"", " #", "\u{FEFF}"]) { input in
+  static let env = Parser("env-file", longest: 512, words: ["export ", "A=", "'", "\"", "\\n", "\\\"", " #", "\u{FEFF}"]) {
+    input in
     for entry in try EnvFile.read(secret(input), place: "file") {
       try promise(!entry.name.isEmpty && !entry.name.utf8.contains { $0 <= 0x20 || $0 == UInt8(ascii: "=") }, "a name is none")
       try promise(entry.value.bytes.withUnsafeBytes { !$0.contains(0) }, "a value has a zero byte")
@@ -69,7 +70,7 @@ enum CommandLineParsers {
 
   /// The old property-list notation and the typed words of `coffer defaults write`, with zeros between words.
   static let classic = Parser(
-    "classic-list",
+    "classic-list", longest: 512,
     words: ["{", "}", "(", ")", "<", ">", "=", ";", ",", "\"", "\\U00e9", "-array", "-dict", "-int", "-date", "-data"]
   ) { input in
     let words = try text(input).split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
@@ -97,7 +98,7 @@ enum CommandLineParsers {
 
   /// What describes an item, as a person left it in an editor.
   static let description = Parser(
-    "description", words: ["label: ", "type: ", "expires: ", "attribute: ", "=", "\\n", "30d", "never"]
+    "description", longest: 512, words: ["label: ", "type: ", "expires: ", "attribute: ", "=", "\\n", "30d", "never"]
   ) { input in
     let metadata = try DescriptionForm.read(text(input), of: item(ItemMetadata()))
     // An expiry is rounded on its way, and may be of now.

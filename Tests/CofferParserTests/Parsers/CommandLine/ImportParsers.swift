@@ -13,13 +13,13 @@ enum ImportParsers {
   static let all =
     [
       format(
-        .bitwarden, "import-bitwarden", ["bitwarden.json", "bitwarden.csv"],
+        .bitwarden, "import-bitwarden", longest: 2048, ["bitwarden.json", "bitwarden.csv"],
         json + ["\"items\"", "\"login\"", "\"fields\"", "\"encrypted\"", "name,notes,fields"]),
       format(
-        .onePassword, "import-1password", ["1password.csv"],
+        .onePassword, "import-1password", longest: 2048, ["1password.csv"],
         json + ["\"accounts\"", "\"vaults\"", "\"sections\"", "\"concealed\"", "\"totp\""]),
       format(
-        .keepass, "import-keepass", ["keepass.xml", "keepass1.csv", "keepassxc.csv"],
+        .keepass, "import-keepass", longest: 2048, ["keepass.xml", "keepass1.csv", "keepassxc.csv"],
         [
           "<KeePassFile>", "<Root>", "<Group>", "<Entry>", "<String>", "<Key>", "<Value", "Protected=\"True\"", "<![CDATA[",
           "<!--",
@@ -36,8 +36,11 @@ enum ImportParsers {
 
   static let json = ["{", "}", "[", "]", "\"", "\\u0041", "\\ud83d\\ude00", "null", "true", ":", ","]
 
-  private static func format(_ format: ImportFormat, _ name: String, _ files: [String], _ words: [String]) -> Parser {
-    Parser(name, longest: 2048, words: words, fixtures: files.map { "Imports/\($0)" }) { input in
+  /// A file of a few entries fits into `longest` bytes.
+  private static func format(
+    _ format: ImportFormat, _ name: String, longest: Int = 512, _ files: [String], _ words: [String]
+  ) -> Parser {
+    Parser(name, longest: longest, words: words, fixtures: files.map { "Imports/\($0)" }) { input in
       let text = try ImportText.read(CommandLineParsers.secret(input), place: "file")
       try check(format.entries(in: text, place: "file"), text)
     }
@@ -76,7 +79,7 @@ enum ImportParsers {
 
   /// What `coffer vault export --reveal` prints.
   private static let items = Parser(
-    "import-items",
+    "import-items", longest: 512,
     words: json + [
       "\"coffer\":1", "\"items\"", "\"service\"", "\"account\"", "\"value\"", "\"base64\"", "\"attributes\"", "\"created\"",
     ]
