@@ -89,21 +89,10 @@ final class LoopbackDoor: Sendable {
     return found
   }
 
+  /// As a form says it: a blank may be a plus. Source: HTML, "URL-encoded form data".
   private static func decoded(_ text: Substring.UTF8View) -> String? {
-    var bytes: [UInt8] = []
-    var rest = text[...]
-    while let byte = rest.popFirst() {
-      switch byte {
-      case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
-      case UInt8(ascii: "%"):
-        let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard digits.count == 2 else { return nil }
-        bytes.append(UInt8(digits[0] << 4 | digits[1]))
-        rest = rest.dropFirst(2)
-      default: bytes.append(byte)
-      }
-    }
-    return String(validating: bytes, as: UTF8.self)
+    PercentEncoding.decode(text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
+      .flatMap { String(validating: $0, as: UTF8.self) }
   }
 
   private static func reply(_ peer: Int32, _ status: String, _ text: String) {

@@ -48,7 +48,8 @@ struct PostgresPlace: Sendable {
     for option in query.map({ rest[rest.index(after: $0)...].split(separator: "&") }) ?? [] {
       let halves = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let value = halves.count == 2 ? String(halves[1]) : ""
-      switch Self.decoded(halves[0]) {
+      // Of a name that is not encoded well libpq says so.
+      switch PercentEncoding.decode(halves[0].utf8).map({ String(decoding: $0, as: UTF8.self) }) {
       case "password", "sslpassword": throw Self.password()
       case "coffer_timeout":
         guard let seconds = Int(value), (1...Self.mostPatience).contains(seconds) else {
@@ -75,20 +76,6 @@ struct PostgresPlace: Sendable {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
     default: false
     }
-  }
-
-  /// The name of an option as libpq reads it, with `%` and two digits for a byte.
-  private static func decoded(_ text: Substring) -> String {
-    var (bytes, rest) = ([UInt8](), text.utf8[...])
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%"), let value = UInt8(String(Substring(rest.prefix(2))), radix: 16), rest.count >= 2 else {
-        bytes.append(byte)
-        continue
-      }
-      bytes.append(value)
-      rest = rest.dropFirst(2)
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func password() -> StoreError {

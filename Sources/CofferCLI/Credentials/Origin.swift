@@ -1,3 +1,5 @@
+internal import CofferPlatform
+
 /// Where a program wants to be let in: scheme and host of a URL, which is all that a credential is for.
 struct Origin {
   let scheme: String
@@ -30,7 +32,9 @@ struct Origin {
     let whole = address.lowercased()
     host = port.flatMap { whole.hasSuffix($0) ? String(whole.dropLast($0.count)) : nil } ?? whole
     user = at.flatMap { authority[..<$0].split(separator: ":", omittingEmptySubsequences: false).first }
-      .flatMap { PercentEncoding.text(String($0)) }.flatMap { $0.isEmpty ? nil : $0 }
+      .flatMap { PercentEncoding.decode($0.utf8) }.flatMap { String(validating: $0, as: UTF8.self) }.flatMap {
+        $0.isEmpty ? nil : $0
+      }
     let path = rest[authority.endIndex...].prefix { !"?#".contains($0) }
     service = "\(scheme)://\(host)" + (path.hasSuffix("/") ? path.dropLast() : path)
   }

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferPlatform
 internal import CofferStorage
 
 /// `coffer://service/account[/field]`: names a secret, a secret field of an item or something said of it, in a place where the secret may not stand.
@@ -62,22 +63,16 @@ struct Reference: Hashable, CustomStringConvertible {
   // MARK: Percent-encoding
 
   private static func decode(_ part: Substring.UTF8View, of text: String) throws(Failure) -> String {
-    var bytes: [UInt8] = []
-    var rest = part[...]
-    while let byte = rest.popFirst() {
+    for byte in part {
       switch byte {
-      case UInt8(ascii: "%"):
-        let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard digits.count == 2 else {
-          throw malformed(text, "has a % without two hexadecimal digits after it", "%25 for a percent sign")
-        }
-        bytes.append(UInt8(digits[0] << 4 | digits[1]))
-        rest = rest.dropFirst(2)
       case UInt8(ascii: "?"), UInt8(ascii: "#"):
         throw malformed(text, "has a ? or # that is not encoded", "%3F for a question mark, %23 for a hash sign")
       case 0...0x20, 0x7F: throw malformed(text, "has a space or a control character in it", "%20 for a space")
-      default: bytes.append(byte)
+      default: break
       }
+    }
+    guard let bytes = PercentEncoding.decode(part) else {
+      throw malformed(text, "has a % without two hexadecimal digits after it", "%25 for a percent sign")
     }
     guard let decoded = String(validating: bytes, as: UTF8.self) else {
       throw malformed(text, "is not UTF-8 once decoded", "the bytes of the text's UTF-8, each as %XX")
@@ -85,20 +80,8 @@ struct Reference: Hashable, CustomStringConvertible {
     return decoded
   }
 
-  private static func encode(_ part: String) -> String {
-    part.utf8.map { byte in
-      isUnreserved(byte) ? String(Unicode.Scalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-    }.joined()
-  }
-
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-      UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "@"):
-      true
-    default: false
-    }
-  }
+  /// An @ may stand there as it is: accounts are often addresses.
+  private static func encode(_ part: String) -> String { PercentEncoding.encode(part, keeping: "@") }
 
   private static func malformed(_ text: String, _ what: String, _ cure: String) -> Failure {
     .usage("the reference '\(text)' \(what)", try: cure)

@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 
 /// A seed of one-time passwords as other programs keep it: an `otpauth://` URI, or the seed alone with its settings.

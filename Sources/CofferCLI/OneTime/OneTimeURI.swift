@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferMemory
+internal import CofferPlatform
 
 /// `otpauth://totp/LABEL?secret=…`, as a web site's QR code has it, and the secret alone, as it stands beside the code.
 ///
@@ -57,7 +58,7 @@ enum OneTimeURI {
       let sign = part.firstIndex(of: UInt8(ascii: "=")) ?? part.count
       let name = UnsafeRawBufferPointer(rebasing: part[..<sign])
       guard ["secret", "algorithm", "digits", "period", "encoder"].contains(where: { equals(name, $0) }) else { return }
-      guard let value = try PercentEncoding.decode(part[min(sign + 1, part.count)...]) else {
+      guard let value = try PercentEncoding.secret(part[min(sign + 1, part.count)...]) else {
         throw malformed("a value of it is empty, or a % is not followed by two hexadecimal digits")
       }
       try value.bytes.withUnsafeBytes { value in

@@ -44,9 +44,9 @@ enum GitCredentialsFile {
     let authority = rest.prefix { $0 != UInt8(ascii: "/") }
     guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { return nil }
     guard let (user, password) = authority[..<at].parted(at: ":") else { return nil }
-    guard let secret = try PercentEncoding.decode(password), let name = try PercentEncoding.decode(user) else { return nil }
-    let host = try PercentEncoding.decode(authority[(at + 1)...])?.plainText ?? ""
-    let path = try PercentEncoding.decode(rest[authority.endIndex...].dropFirst())?.plainText ?? ""
+    guard let secret = try PercentEncoding.secret(password), let name = try PercentEncoding.secret(user) else { return nil }
+    let host = try PercentEncoding.secret(authority[(at + 1)...])?.plainText ?? ""
+    let path = try PercentEncoding.secret(rest[authority.endIndex...].dropFirst())?.plainText ?? ""
     guard !host.isEmpty || !path.isEmpty else { return nil }
     var entry = ImportedEntry()
     let service = "\(scheme.word)://\(host)" + (path.isEmpty ? "" : "/\(path)")
