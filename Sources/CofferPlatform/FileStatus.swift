@@ -6,6 +6,8 @@ package struct FileStatus: Sendable {
   package let mode: UInt32
   package let owner: UInt32, group: UInt32
   package let size: Int
+  /// Bytes of the blocks that it takes: fewer than ``size`` where it has holes, or is compressed.
+  package let blockBytes: Int
   /// Nanoseconds since 1970.
   package let modified: Int64
 
@@ -45,12 +47,14 @@ package struct FileStatus: Sendable {
     owner = raw.st_uid
     group = raw.st_gid
     size = Int(raw.st_size)
+    blockBytes = Int(clamping: raw.st_blocks) &* 512
     #if canImport(Darwin)
       let moment = raw.st_mtimespec
     #else
       let moment = raw.st_mtim
     #endif
-    modified = Int64(moment.tv_sec) * 1_000_000_000 + Int64(moment.tv_nsec)
+    // Any date can stand there, also one that is further away than 292 years: only whether it is another one counts.
+    modified = Int64(moment.tv_sec) &* 1_000_000_000 &+ Int64(moment.tv_nsec)
   }
 }
 

@@ -170,4 +170,35 @@ struct DamagedJournalTests {
       #expect(try !folder.names().contains { $0.hasSuffix("-new") })
     }
   }
+
+  @Test func `a journal that says that a fold took for ever is folded all the same`() throws {
+    let folder = try TemporaryFolder()
+    let journal = try journalled(folder)
+    let file = try FileHandle(forUpdating: URL(filePath: journal.string))
+    try file.seek(toOffset: UInt64(JournalLayout.Field.foldTime.rawValue))
+    try file.write(contentsOf: Data(repeating: 0xFF, count: 8))
+    try file.close()
+    let store = try folder.open(isShared: false, foldsWhenIdle: true)
+    // A pause of five seconds is between two folds then.
+    try store.save(.string("at last"), for: "k")
+    try eventually("it is folded") { try folder.bytes(of: "d.plist").firstRange(of: Data("at last".utf8)) != nil }
+  }
+
+  @Test func `a copy with holes has its blocks again before records go there`() throws {
+    let folder = try TemporaryFolder()
+    let journal = try journalled(folder)
+    let whole = try Data(contentsOf: URL(filePath: journal.string))
+    let used = whole.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
+    // As cp makes it of blocks that were never written.
+    try whole.prefix(used).write(to: URL(filePath: journal.string + "-copy"))
+    #expect(truncate(journal.string + "-copy", whole.count) == 0)
+    #expect(chmod(journal.string + "-copy", 0o600) == 0 && rename(journal.string + "-copy", journal.string) == 0)
+    let before = try #require(try FileStatus(at: journal))
+    guard before.blockBytes < before.size else { return print("skipped: this file system makes no holes") }
+    let store = try folder.open(isShared: false)
+    try store.save(.integer(1), for: "k")
+    let after = try #require(try FileStatus(at: journal))
+    #expect(after.blockBytes >= after.size)
+    #expect(try store.names().count == 12)
+  }
 }

@@ -434,4 +434,53 @@ struct FileTests {
     #expect(try store.names() == ["kept"])
     #expect(try folder.open(isShared: false).names() == ["kept"])
   }
+
+  @Test func `a list and a folder of a date that no counter of nanoseconds holds are read and written`() throws {
+    let folder = try TemporaryFolder()
+    try folder.open(isShared: false).close()
+    let store = try folder.open(isShared: false)
+    try store.save(.integer(1), for: "k")
+    try store.synchronize()
+    // The year 2400; a file system that cannot say so says the latest date that it can.
+    let far = [timespec](repeating: timespec(tv_sec: 13_569_465_600, tv_nsec: 0), count: 2)
+    for path in [folder.file("d.plist"), folder.path] { #expect(utimensat(AT_FDCWD, path.string, far, 0) == 0) }
+    #expect(try folder.open(isShared: false).load("k") == .integer(1))
+    try store.save(.integer(2), for: "k")
+    try store.synchronize()
+    #expect(try folder.open(isShared: false).load("k") == .integer(2))
+  }
+
+  @Test func `what an idle fold could not write is written once it can be, without another write`() throws {
+    let folder = try TemporaryFolder()
+    let disk = Disk()
+    let refused = Atomic<Int>(0)
+    var calls = SystemCalls()
+    let real = calls
+    calls.rename = {
+      guard disk.isFull else { return real.rename($0, $1) }
+      refused.add(1, ordering: .relaxed)
+      return -ENOSPC
+    }
+    let store = try folder.open(isShared: false, foldsWhenIdle: true, calls: calls)
+    try store.save(.string("first"), for: "k")
+    try store.synchronize()
+    disk.isFull = true
+    try store.save(.string("second"), for: "k")
+    eventually("a fold is tried") { refused.load(ordering: .relaxed) > 0 }
+    disk.isFull = false
+    try eventually("the list has it") { try folder.bytes(of: "d.plist").firstRange(of: Data("second".utf8)) != nil }
+  }
+
+  @Test func `a folder whose real name is not UTF-8 is refused, and not taken for an empty one`() throws {
+    let folder = try TemporaryFolder()
+    let real: [CChar] = folder.path.string.utf8.map { CChar(bitPattern: $0) } + [0x2F, 0x6A, CChar(bitPattern: 0xE9), 0]
+    guard mkdir(real, 0o700) == 0 else { return print("skipped: this file system has names in UTF-8 alone") }
+    let link = folder.file("link").string
+    #expect(symlink(real, link) == 0)
+    #expect(kind { _ = try DefaultsStore.open(domain: "d", in: FilePath(link)) } == .invalidName)
+    let list = folder.file("e.plist").string
+    #expect(symlink(real, list) == 0)
+    #expect(kind { _ = try DefaultsStore.open(domain: "e", in: folder.path) } == .invalidName)
+    #expect(rmdir(real) == 0)
+  }
 }

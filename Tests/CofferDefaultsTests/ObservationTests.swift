@@ -377,4 +377,28 @@ struct ObservationTests {
     let end = await values.next()
     #expect(end == nil)
   }
+
+  @Test func `a change that could not be looked at is told once it can be, without another event`() throws {
+    let folder = try TemporaryFolder()
+    let isOut = Atomic<Bool>(false)
+    let refused = Atomic<Int>(0)
+    var calls = SystemCalls()
+    let real = calls
+    calls.open = {
+      guard isOut.load(ordering: .relaxed), $0.hasSuffix("d.plist") else { return real.open($0, $1, $2) }
+      refused.add(1, ordering: .relaxed)
+      return -EMFILE
+    }
+    let store = try folder.open(isShared: false, calls: calls)
+    try store.save(.integer(1), for: "k")
+    try store.synchronize()
+    let heard = try Heard(store.changes)
+    isOut.store(true, ordering: .relaxed)
+    let other = try PropertyListSerialization.data(fromPropertyList: ["k": 1, "other": 2], format: .xml, options: 0)
+    try other.write(to: URL(filePath: folder.file("d.plist").string), options: .atomic)
+    eventually("it is looked at") { refused.load(ordering: .relaxed) > 0 }
+    isOut.store(false, ordering: .relaxed)
+    #expect(heard.waitFor("other"))
+    heard.stop()
+  }
 }

@@ -53,6 +53,14 @@ struct PreparedBatchTests {
     #expect(isPending { try store.removeAll() })
     #expect(isPending { try store.update("b") { (_) throws(StoreError) in nil } })
     #expect(isPending { _ = try store.load(["other", "a"]) })
+    // Nor is anything done on the strength of what they were.
+    var batch = Batch<Plain>()
+    batch.expectations["a"] = .some(.string("before"))
+    #expect(isPending { try store.commit(batch, decision: Decision(place: "x") { (_) throws(StoreError) in }) })
+    batch.writes["unrelated"] = .set(.bool(true))
+    #expect(isPending { try store.commit(batch, decision: nil) })
+    #expect(isPending { try store.commit(batch, decision: Decision(place: "x") { (_) throws(StoreError) in }) })
+    #expect(try store.load("unrelated") == nil)
     try store.save(.integer(3), for: "third")
     try store.synchronize()
     let told = try Tool("outcome", folder, "readable").finish()
@@ -269,5 +277,14 @@ struct PreparedBatchTests {
 
   private func isPending(_ body: () throws -> Void) -> Bool {
     if case .pending? = kind(body) { true } else { false }
+  }
+
+  @Test(.tags(.process), .wholeRun)
+  func `values that only a batch of unknown outcome would make are not removed, and that is said`() throws {
+    let folder = try TemporaryFolder()
+    try Tool("commit-and-die", folder, "decided", folder.decisions.string).finish()
+    let store = try folder.open(isShared: false)
+    #expect(isPending { try store.removeAll() })
+    #expect(try Tool("outcome", folder, "readable").finish().hasPrefix("a string(\"after\")\n"))
   }
 }

@@ -60,7 +60,8 @@ extension DefaultsEngine {
   /// Appends `records`, which become visible together, and applies them. The caller holds the file's lock.
   func append(_ records: [Record], _ state: inout EngineState, _ journal: Journal) throws(StoreError) {
     let epoch = state.seen.epoch
-    state.seen = try journal.append(records.reduce(0) { $0 + $1.count }, after: state.seen) { buffer in
+    let kept = records.allSatisfy(\.endsTransaction) ? 0 : JournalLayout.keptForOutcomes
+    state.seen = try journal.append(records.reduce(0) { $0 + $1.count }, after: state.seen, keeping: kept) { buffer in
       Record.encode(records, into: buffer, epoch: epoch, writer: writer)
     }
     for record in records { state.apply(record) }

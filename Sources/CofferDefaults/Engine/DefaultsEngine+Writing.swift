@@ -50,7 +50,7 @@ extension DefaultsEngine {
     if changes.isEmpty, !isWritable { return try PreparedBatches(engine: self).compare(expectations, then: nil) }
     for change in changes { if let form = change.form { try StorableForm.check(form, for: change.name) } }
     try holdingLock { (journal) throws(StoreError) in
-      let needsFold = try writable(journal, changes.map(\.name)) { (state) throws(StoreError) in
+      let needsFold = try writable(journal, changes.map(\.name) + expectations.keys) { (state) throws(StoreError) in
         let effective = try effects(of: changes, if: expectations, &state)
         guard !effective.isEmpty else { return false }
         try append(.write(effective, cause), &state, journal)
@@ -67,7 +67,9 @@ extension DefaultsEngine {
       try writable(journal, []) { (state) throws(StoreError) in
         try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true)
         let names = state.values.keys.filter { $0.rest(after: prefix) != nil }
-        for name in names { try state.batches.checkDecided(name, files.list) }
+        // Also those that nobody knows yet whether they will be there.
+        let undecided = state.batches.undecidedNames.filter { $0.rest(after: prefix) != nil }
+        for name in names + undecided { try state.batches.checkDecided(name, files.list) }
         if !names.isEmpty { try append(.write(names.map { ($0, nil) }), &state, journal) }
       }
     }

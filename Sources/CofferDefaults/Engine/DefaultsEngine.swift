@@ -100,10 +100,14 @@ final class DefaultsEngine: Sendable {
   /// The files, wherever they are by now.
   var files: ListFiles { location.withLock { $0 } }
 
+  /// Whether the domain was opened in this process and in none that it was forked from.
+  @inline(__always)
+  var isOfThisProcess: Bool { ProcessMark.current == process }
+
   /// A forked child shares its parent's open files, and with them the parent's lock: it would exclude nobody.
   @inline(__always)
   func checkProcess() throws(StoreError) {
-    guard ProcessMark.current != process else { return }
+    guard !isOfThisProcess else { return }
     throw StoreError(
       .afterFork, "the store was opened before this process was forked", place: files.list.string,
       cure: "open it again in the child")

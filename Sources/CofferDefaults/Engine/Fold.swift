@@ -72,13 +72,16 @@ struct Fold {
   /// the journal. What is older stays in that store, 16 bytes each.
   private static var mostFinished: Int { 64 }
 
+  /// A fold that took longer, as one of a process that was stopped in its midst, is paced like one of five seconds.
+  private static let longestPaced: UInt64 = 5_000_000_000
+
   /// How long ago any process folded, and how long that took, in nanoseconds.
   var last: (age: UInt64, duration: UInt64) {
     engine.state.withLock { state in
       let age = CoarseClock.age(of: Int64(bitPattern: state.list.modified)) ?? .max  // Of no date, or of one to come.
       let duration: UInt64
       do { duration = try state.journal?.memory.load(.foldTime) ?? 0 } catch { duration = 0 }  // Only paces the next one.
-      return (UInt64(age), duration)
+      return (UInt64(age), min(duration, Self.longestPaced))
     }
   }
 
@@ -157,11 +160,15 @@ final class IdleFold: Sendable {
   private let isScheduled = Atomic<Bool>(false)
   private let lastWrite = Atomic<UInt64>(0)
   private let firstWrite = Atomic<UInt64>(0)
+  /// How long is waited after a fold that failed.
+  private let pause = Atomic<UInt64>(quiet)
 
   /// A pause this long is idleness: long enough to join the writes of one user action, short enough for the promise.
   private static let quiet: UInt64 = 250_000_000
   /// Under steady writes a fold comes after this time, which leaves the fold itself some of the second.
   private static let longest: UInt64 = 750_000_000
+  /// Between tries at a fold that fails again and again: they cost little then.
+  private static let longestPause: UInt64 = 60_000_000_000
   /// Under steady writes a large list is folded less often: at most one part of this many is spent on it.
   private static let share: UInt64 = 10
 
@@ -193,7 +200,16 @@ final class IdleFold: Sendable {
     let isDue = foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
     guard isDue else { return wait(engine, Self.quiet) }
     isScheduled.store(false, ordering: .relaxed)
-    // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so.
-    do { try Fold(engine: engine).synchronize() } catch {}
+    do {
+      try Fold(engine: engine).synchronize()
+      pause.store(Self.quiet, ordering: .relaxed)
+    } catch {
+      // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so. What passes, as a full
+      // disk or a lock, is tried again: perhaps nobody writes any more.
+      guard error.underlying is Errno || error.kind == .busy, !isScheduled.exchange(true, ordering: .relaxed) else { return }
+      let next = pause.load(ordering: .relaxed)
+      pause.store(min(2 * next, Self.longestPause), ordering: .relaxed)
+      wait(engine, next)
+    }
   }
 }

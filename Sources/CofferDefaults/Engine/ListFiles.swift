@@ -61,8 +61,10 @@ struct ListFiles: Sendable {
     let (link, code) = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer -> (FilePath?, Int32) in
       let count = path.withPlatformString { name in buffer.baseAddress.map { readlink(name, $0, buffer.count) } ?? 0 }
       guard count >= 0 else { return (nil, errno) }
-      return (FilePath(String(decoding: UnsafeRawBufferPointer(buffer)[..<count], as: UTF8.self)), 0)
+      guard let target = String(validating: UnsafeRawBufferPointer(buffer)[..<count], as: UTF8.self) else { return (nil, EILSEQ) }
+      return (FilePath(target), 0)
     }
+    guard code != EILSEQ else { throw unreadable(path) }
     guard code != 0, code != EINVAL, code != ENOENT, code != ENOTDIR else { return link }
     throw StoreError(errno: code, "read the link", place: path)
   }
@@ -74,7 +76,15 @@ struct ListFiles: Sendable {
     let resolved = folder.withPlatformString { realpath($0, nil) }
     guard let resolved else { throw StoreError(errno: errno, "resolve the folder", place: folder) }
     defer { free(resolved) }
-    return FilePath(String(cString: resolved))
+    guard let path = String(validatingCString: resolved) else { throw unreadable(folder) }
+    return FilePath(path)
+  }
+
+  /// Repaired, the name would lead to another folder, or to none: values would seem to be gone.
+  private static func unreadable(_ path: FilePath) -> StoreError {
+    StoreError(
+      .invalidName, "a link leads to a name that is not UTF-8", place: path.string,
+      cure: "rename what it leads to, or name a folder that has a name in UTF-8")
   }
 
   /// Makes `folder` and what is missing above it; false where this user may not. Another process doing the same at the same time

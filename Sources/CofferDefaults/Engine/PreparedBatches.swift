@@ -19,7 +19,8 @@ struct PreparedBatches {
     for change in changes { if let form = change.form { try StorableForm.check(form, for: change.name) } }
     try engine.holdingLock { (journal) throws(StoreError) in
       let id = TransactionID.random()
-      let effective = try engine.writable(journal, changes.map(\.name)) { (state) throws(StoreError) -> [Record.Change] in
+      let effective = try engine.writable(journal, changes.map(\.name) + expectations.keys) {
+        (state) throws(StoreError) -> [Record.Change] in
         try engine.effects(of: changes, if: expectations, &state)
       }
       // Nothing to do here whatever the outcome, so nobody need ever ask for it.
@@ -45,6 +46,7 @@ struct PreparedBatches {
       if let journal { try resolve(journal) }
       try engine.state.withLock { (state) throws(StoreError) in
         try engine.refresh(&state)
+        for name in expectations.keys { try state.batches.checkDecided(name, engine.files.list) }
         _ = try engine.effects(of: [], if: expectations, &state)
       }
       if let decision { try engine.deciding.make(decision, nil) }

@@ -63,7 +63,10 @@ struct Relocation {
   }
 
   /// The same from a reader, who waits for nobody: while a lock or a full disk stands in the way, what is known stays true.
+  ///
+  /// A forked child has its parent's locks, and would let them go: to it, what is known stays true.
   func reopenFromReader(_ state: inout EngineState) throws(StoreError) {
+    guard engine.isOfThisProcess else { return }
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
       do throws(StoreError) { try reopen(&state, &writer, until: LockDeadline(after: .zero)) } catch {
         guard state.journal != nil, error.kind == .busy || error.kind == .noSpace else { throw error }

@@ -125,7 +125,7 @@ extension Journal {
     let end = begin > room ? begin : try scan(begin..<max(begin, room), epoch: word.epoch)
     let found = JournalWord(epoch: word.epoch, end: end)
     guard isWritable else { return scanned.store(found.rawValue, ordering: .relaxed) }
-    try memory.store(UInt64(size), .allocated)
+    try memory.store(Self.trusted(size), .allocated)
     try memory.publish(found)
     try synchronize()
     // A journal that is durable under no name would take a prepared batch with it. Its maker may have died too soon to see to that.
@@ -142,9 +142,20 @@ extension Journal {
         .damaged, "the journal ends at byte \(size) and holds \(word.end + JournalLayout.headerBytes)", place: path.string,
         cure: Self.damageCure)
     }
-    // A file that was cut short has fewer blocks than it says: a store behind its end would end the process.
-    guard isWritable, Int(clamping: try memory.load(.allocated)) > size else { return }
-    try memory.store(UInt64(size), .allocated)
+    // A file that was cut short has fewer blocks than it says, and so may a copy: a store into a hole, or behind the end, would end the process.
+    guard isWritable else { return }
+    let (allocated, blocks) = (Int(clamping: try memory.load(.allocated)), try FileStatus(of: fd, place: path).blockBytes)
+    if allocated > size || blocks < allocated { try memory.store(Self.trusted(size), .allocated) }
+  }
+
+  /// How many bytes of a file of `size` have blocks for sure, when it may be a copy: a tool that copies makes holes of what was never written.
+  /// A store into a hole ends the process where the disk is full. To take blocks that are there already costs next to nothing.
+  private static func trusted(_ size: Int) -> UInt64 {
+    #if canImport(Darwin)
+      UInt64(size)  // There, blocks are taken by writing zeros.
+    #else
+      0
+    #endif
   }
 
   private func scan(_ range: Range<Int>, epoch: UInt64) throws(StoreError) -> Int {

@@ -174,11 +174,7 @@ final class Journal: Sendable {
   }
 
   private func allocate(_ end: Int) throws(StoreError) {
-    guard end <= JournalLayout.capacity else {
-      throw StoreError(
-        .tooLarge(limit: JournalLayout.capacity), "the journal is full", place: path.string,
-        cure: "let synchronize() succeed, whose error says what is in the way; nothing was changed")
-    }
+    guard end <= JournalLayout.capacity else { throw full }
     let old = Int(clamping: try memory.load(.allocated))
     let step = JournalLayout.step
     let new = min((JournalLayout.headerBytes + end + step - 1) / step * step, JournalLayout.mappedBytes)
@@ -187,11 +183,21 @@ final class Journal: Sendable {
     try memory.store(UInt64(new), .allocated)
   }
 
+  private var full: StoreError {
+    StoreError(
+      .tooLarge(limit: JournalLayout.capacity), "the journal is full", place: path.string,
+      cure: "let synchronize() succeed, whose error says what is in the way; nothing was changed")
+  }
+
   /// Appends a record of `count` bytes after `word` and publishes it.
+  ///
+  /// - Parameter kept: bytes that are left free behind it.
   @inline(__always)
   func append(
-    _ count: Int, after word: JournalWord, _ encode: (UnsafeMutableRawBufferPointer) -> Void
+    _ count: Int, after word: JournalWord, keeping kept: Int = JournalLayout.keptForOutcomes,
+    _ encode: (UnsafeMutableRawBufferPointer) -> Void
   ) throws(StoreError) -> JournalWord {
+    guard word.end + count + kept <= JournalLayout.capacity else { throw full }
     try reserve(word.end + count)
     try memory.fill(count, at: JournalLayout.headerBytes + word.end, encode)
     calls.reached?(.recordCopied)
@@ -232,8 +238,9 @@ final class Journal: Sendable {
     let count = survivors.reduce(0) { $0 + $1.count }
     // Survivors go where the present epoch has no records: below its first one, else behind its last.
     let begin = try count <= memory.start(of: word) || count == 0 ? 0 : word.end
+    // Before the word, which has no room for an end that is too far.
+    try reserve(begin + count)
     let new = word.nextEpoch(end: begin + count)
-    try reserve(new.end)
     try memory.fill(count, at: JournalLayout.headerBytes + begin) { buffer in
       Record.encode(survivors, into: buffer, epoch: new.epoch, writer: writer)
     }
@@ -250,6 +257,8 @@ final class Journal: Sendable {
   /// Overwrites every byte of room for records that `word` does not use.
   func scrub(outside word: JournalWord) throws(StoreError) {
     let start = try memory.start(of: word)
+    // Also what a copy of the file has as a hole, which takes blocks now.
+    try reserve(min(FileStatus(of: fd, place: path).size, JournalLayout.mappedBytes) - JournalLayout.headerBytes)
     let end = min(Int(clamping: try memory.load(.allocated)), JournalLayout.mappedBytes) - JournalLayout.headerBytes
     for range in [0..<start, word.end..<max(word.end, end)] where !range.isEmpty {
       try memory.fill(range.count, at: JournalLayout.headerBytes + range.lowerBound) {

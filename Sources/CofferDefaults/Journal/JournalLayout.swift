@@ -12,6 +12,9 @@ enum JournalLayout {
   static let mappedBytes = 64 << 20
   /// Room for records.
   static let capacity = mappedBytes - headerBytes
+  /// Bytes that writes leave free, for the records that end transactions and for what a fold keeps of those that are open: a journal that is full
+  /// could else be folded no more.
+  static let keptForOutcomes = 1 << 20
   /// Blocks are taken from the disk in steps of this many bytes, so that few appends pay for it.
   static let step = 64 << 10
   /// A journal has this many bytes when it gets its name.

@@ -23,6 +23,14 @@ enum Record {
   /// has the other journal open must not write its values again, which are old by then.
   case carried(UInt64)
 
+  /// Whether it says nothing but what became of a batch.
+  var endsTransaction: Bool {
+    switch self {
+    case .commit, .drop: true
+    case .write, .prepare, .carried: false
+    }
+  }
+
   /// A name's new value; nil where it is removed.
   typealias Change = (name: String, form: PlainForm?)
 

@@ -149,6 +149,12 @@ final class EngineObservation: Sendable {
     } catch {
       // Whoever reads now gets the error itself.
       if !isFailing.exchange(true, ordering: .relaxed) { changes.send(.access) }
+      // What was to be seen is there still, and perhaps no further event comes.
+      guard engine.state.withLock({ $0.unreported != nil }) else { return }
+      queue.asyncAfter(deadline: .now() + Self.pauseWithoutFolder) { [weak engine] in
+        guard let engine, self.isFailing.load(ordering: .relaxed) else { return }
+        self.lookAgain(engine)
+      }
     }
   }
 

@@ -206,7 +206,10 @@ enum PowerLoss {
         return result
       }
       calls.allocate = { fd, offset, count in
-        self.wrote(fd, offset, [UInt8](repeating: 0, count: count))
+        // What is there stays: zeros come behind the end alone.
+        var status = stat()
+        let begin = fstat(fd, &status) == 0 ? max(offset, Int(status.st_size)) : offset
+        if begin < offset + count { self.wrote(fd, begin, [UInt8](repeating: 0, count: offset + count - begin)) }
         return real.allocate(fd, offset, count)
       }
       calls.write = { fd, bytes, offset in
