@@ -63,6 +63,18 @@ struct DoctorFixTests {
   }
 
   @Test
+  func `an empty helper of docker's gives way to coffer, and its key stands in the file once`() throws {
+    let home = try home()
+    for empty in ["\"\"", "null"] {
+      _ = try home.file(".docker/config.json", #"{"auths":{"a.example":{"auth":"YWRhOmh1c2g="}},"credsStore": \#(empty) }"#)
+      let answer = try home.coffer("doctor --fix --yes")
+      #expect(answer.status == 0, "\(answer.out)\(answer.err)")
+      #expect(try home.content(".docker/config.json") == #"{"auths":{"a.example":{}},"credsStore": "coffer" }"#)
+    }
+    try home.transcript("vault get docker:a.example ada", out: "hush")
+  }
+
+  @Test
   func `a netrc, AWS credentials and gh's hosts keep all that is no secret`() throws {
     let home = try home()
     _ = try home.file(
