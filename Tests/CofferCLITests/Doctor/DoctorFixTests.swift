@@ -100,6 +100,38 @@ struct DoctorFixTests {
   }
 
   @Test
+  func `of a profile of aws the key and its token move, and a profile of settings alone stays as it is`() throws {
+    let home = try home()
+    let settings = """
+      [dev]
+      role_arn = arn:aws:iam::1:role/x
+      source_profile = default
+      mfa_serial = arn:aws:iam::1:mfa/ada
+      external_id = e1
+      [sso]
+      sso_start_url = https://sso.example/start
+      credential_process = some-program
+
+      """
+    _ = try home.file(
+      ".aws/credentials",
+      "[default]\naws_access_key_id = AKIA1\naws_secret_access_key = s3cr3t\naws_session_token = t1\n"
+        + "aws_security_token = t1\nduration_seconds = 900\n" + settings)
+    let answer = try home.coffer("doctor --fix --yes")
+    #expect(answer.status == 0, "\(answer.out)\(answer.err)")
+    #expect(try home.content(".aws/credentials") == "[default]\nduration_seconds = 900\n" + settings)
+    for (field, value) in [("aws_access_key_id", "AKIA1"), ("aws_session_token", "t1"), ("aws_security_token", "t1")] {
+      try home.transcript("vault get aws default --field \(field)", out: value)
+    }
+    try home.transcript("vault get aws dev", err: "the vault has no", exit: 1)
+    let alone = "[old]\naws_session_token = t2\n"
+    _ = try home.file(".aws/credentials", alone + "[new]\naws_secret_access_key = s2\n")
+    let second = try home.coffer("doctor --fix --yes")
+    #expect(second.status == 2 && second.out.contains("a session token without a secret key"), "\(second.out)\(second.err)")
+    #expect(try home.content(".aws/credentials") == alone + "[new]\n")
+  }
+
+  @Test
   func `a preference that looks like a secret moves`() throws {
     let home = try home()
     try home.transcript("defaults write app apiToken ghp_0123456789abcdefghij")

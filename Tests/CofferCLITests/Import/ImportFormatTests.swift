@@ -147,6 +147,7 @@ import Testing
         "aws/default": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "aws/session": "sec=ret",
         "aws/session#aws_session_token": "tok",
       ])
+    #expect(aws.reasons == ["AWS key of role (without a secret)"])
     #expect(aws.said("aws/default")?.attributes == ["aws_access_key_id": "AKIAIOSFODNN7EXAMPLE"])
     let gh = try ImportFixture.items(ImportFixture.content("gh-hosts.yml"), .gh)
     #expect(gh.values == ["github.com/ann": "gho_one", "github.com/bob": "gho_two", "old.example/dora": "gho_three"])

@@ -82,11 +82,11 @@ extension HelpTopic.Part {
       value.
 
       What `git-credentials` and `docker` import has the names that Coffer's helpers look for. `aws` makes an item of service `aws` for each
-      profile, whose value is the secret key. In `pass` and `gopass`, `web/mail/bob` becomes service `web/mail`, account `bob`, and gpg asks for
-      its own passphrase. The first line is the password. Lines `user:`, `url:` and `otpauth:` below it become attributes and the field
-      `otpauth`, each other `name: value` a field, the rest the field `notes`; an entry of pass without any of the three stays whole, and
-      `--first-line` leaves all below the password out. Links are followed and hidden entries are taken, as pass does. A file that is no entry
-      is told, and a link that leads nowhere fails.
+      profile that has a secret key, which is its value; the key's id and the session token come along, settings do not. In `pass` and `gopass`,
+      `web/mail/bob` becomes service `web/mail`, account `bob`, and gpg asks for its own passphrase. The first line is the password. Lines
+      `user:`, `url:` and `otpauth:` below it become attributes and the field `otpauth`, each other `name: value` a field, the rest the field
+      `notes`; an entry of pass without any of the three stays whole, and `--first-line` leaves all below the password out. Links are followed and
+      hidden entries are taken, as pass does. A file that is no entry is told, and a link that leads nowhere fails.
 
       Nothing is left out silently: what is in the trash, attachments, former passwords, passkeys, fields of Bitwarden that show another, entries
       without a secret and types that are not known are each told on standard error, and so is a name that had to be changed because another

@@ -4,8 +4,10 @@ internal import CofferStorage
 
 /// The keys in `~/.aws/credentials`: one item a profile, whose value is the secret key.
 ///
-/// The service is `aws`, the account the profile; the key's id, which is no secret, is the attribute `aws_access_key_id`, and all else
-/// in a profile becomes a field. Source: docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html.
+/// The service is `aws`, the account the profile; the key's id, which is no secret, is the attribute `aws_access_key_id`, and the session
+/// token a field. All else is a setting of the profile, which aws asks for there. Source:
+/// docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html; for `aws_security_token`, `botocore/credentials.py` of
+/// github.com/boto/botocore.
 enum AWSCredentials {
   static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     var found = ImportedEntries()
@@ -18,7 +20,7 @@ enum AWSCredentials {
           guard let end = line.lastIndex(of: UInt8(ascii: "]")) else {
             throw damaged("a profile's name has no end", number, place)
           }
-          if let entry { found.add(entry) }
+          finish(entry, in: &found)
           entry = profile(line[(line.startIndex + 1)..<end].trimmed.word)
         } else {
           guard let (name, value) = line.parted(at: "=") else { throw damaged("'=' is missing", number, place) }
@@ -26,7 +28,7 @@ enum AWSCredentials {
           if try take(name.trimmed.word.lowercased(), value.trimmed, in: &entry) { entry?.cuts.append(text.lineCut) }
         }
       }
-      if let entry { found.add(entry) }
+      finish(entry, in: &found)
     }
     return found
   }
@@ -39,6 +41,12 @@ enum AWSCredentials {
     return entry
   }
 
+  private static func finish(_ entry: ImportedEntry?, in found: inout ImportedEntries) {
+    guard let entry else { return }
+    if entry.value != nil { return found.add(entry) }
+    found.leaveOut(entry.label, entry.hasSecret ? "a session token without a secret key" : LeftOut.empty)
+  }
+
   /// Whether the line belongs to the key, and not to the profile's settings.
   private static func take(_ name: String, _ value: TextLines.Line, in entry: inout ImportedEntry?) throws -> Bool {
     switch name {
@@ -48,12 +56,10 @@ enum AWSCredentials {
         throw StoreError(.damaged, "a profile has two secret keys", cure: "remove one; nothing was imported")
       }
       entry?.value = try SecretForm.copy(value)
-    // None of these opens anything by itself.
+    // It opens nothing by itself.
     case "aws_access_key_id": entry?.say(value.word, as: name)
-    case "region", "output", "role_arn", "source_profile":
-      entry?.say(value.word, as: name)
-      return false
-    default: entry?.add(try SecretForm.copy(value), as: name)
+    case "aws_session_token", "aws_security_token": entry?.add(try SecretForm.copy(value), as: name)
+    default: return false
     }
     return true
   }
