@@ -21,6 +21,15 @@ struct SecretMove {
   let ask: (String) throws -> Bool
   let tell: (String, Outcome) throws -> Void
 
+  /// What the vault has of what an entry says.
+  private enum Held {
+    case nothing, all
+    /// The value, and not yet all of the attributes.
+    case value
+    /// Another value or attribute under the same name.
+    case other
+  }
+
   private struct Entry {
     let items: [ImportedItem]
     let cuts: [ImportedEntry.Cut]
@@ -121,17 +130,23 @@ struct SecretMove {
   }
 
   private func refusal(_ entry: Entry) throws -> String? {
-    for item in entry.items {
-      if try held(item) == false { return "the vault has another value of that name" }
-    }
+    for item in entry.items where try held(item) == .other { return "the vault has another value of that name" }
     return try ask("Move \(entry.name) out of \(file.path) into the vault?") ? nil : "you said no"
   }
 
-  /// Whether the vault has just that value; nil where it has none of the name.
-  private func held(_ item: ImportedItem) throws -> Bool? {
-    do { return try items().get(item.name).map { $0.bytes.isEqual(to: item.form.bytes) } } catch let error as StoreError
-      where error.kind == .expired
-    { return false }
+  private func held(_ item: ImportedItem) throws -> Held {
+    let there: SecretForm?
+    do { there = try items().get(item.name) } catch let error as StoreError where error.kind == .expired { return .other }
+    guard let there else { return .nothing }
+    let (has, said) = (there.metadata.attributes, Self.attributes(of: item))
+    let isSame = there.bytes.isEqual(to: item.form.bytes) && said.allSatisfy { name, value in [nil, value].contains(has[name]) }
+    guard isSame else { return .other }
+    return said.keys.allSatisfy { has[$0] != nil } ? .all : .value
+  }
+
+  /// What the file says of the item beside its secrets, and nobody knows once it is cut. The address is in the name too.
+  private static func attributes(of item: ImportedItem) -> [String: String] {
+    item.form.metadata.attributes.filter { $0.key != "url" }
   }
 
   /// Stores the entries, the first one last: of several users of one server git gets the one that was written last, and got the first of
@@ -151,11 +166,17 @@ struct SecretMove {
   /// - Parameter again: also what the vault has already.
   private func store(_ entry: Entry, again: Bool) throws {
     let changes = try entry.items.compactMap { item -> ItemChange? in
-      let isMissing = try held(item) == nil
-      return isMissing || again ? .set(item.form, for: item.name, if: isMissing ? .absent : .always) : nil
+      switch try held(item) {
+      case .nothing: return .set(item.form, for: item.name, if: .absent)
+      case .all where !again, .other: return nil
+      case .value, .all:
+        var form = try items().value(of: item.name)
+        form.metadata.attributes.merge(Self.attributes(of: item)) { has, _ in has }
+        return again ? .set(form, for: item.name) : .describe(item.name, as: form.metadata)
+      }
     }
     if !changes.isEmpty { try items().apply(changes) }
-    for item in entry.items where try held(item) != true {
+    for item in entry.items where try held(item) != .all {
       throw StoreError(
         .conflict, "the vault did not give back what was stored", key: item.name.description, place: file.path.string,
         cure: "coffer vault verify; nothing was removed from the file")

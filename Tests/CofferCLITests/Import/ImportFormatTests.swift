@@ -141,6 +141,7 @@ import Testing
     let docker = try ImportFixture.items(ImportFixture.content("docker-config.json"), .docker)
     #expect(docker.values == ["docker:https://index.docker.io/v1//ann": "dckr-pw:1", "docker:ghcr.io/<token>": "idtok-1"])
     #expect(docker.reasons == ["helper.example (kept by a credential helper, not in this file)"])
+    #expect(docker.said("docker:ghcr.io/<token>")?.attributes["username"] == "00000000-0000-0000-0000-000000000000")
     let aws = try ImportFixture.items(ImportFixture.content("aws-credentials"), .aws)
     #expect(
       aws.values == [

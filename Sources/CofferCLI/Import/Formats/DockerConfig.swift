@@ -55,8 +55,11 @@ struct DockerConfig {
     }
     entry.user = token == nil ? user : Self.tokenUser
     entry.value = token ?? password
-    // The password, where the token is the value.
-    if token != nil { entry.add(password, as: "password") }
+    // The user and the password, where the token is the value.
+    if token != nil {
+      entry.say(user, as: "username")
+      entry.add(password, as: "password")
+    }
     entry.add(registry, as: "registrytoken")
     entry.say(email, as: "email")
     entry.cuts = [ImportedEntry.Cut(range: start..<scanner.offset, stub: "{}")]
