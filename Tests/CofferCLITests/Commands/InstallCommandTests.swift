@@ -57,6 +57,25 @@ struct InstallCommandTests {
   }
 
   @Test
+  func `a program of another one's that is called coffer is left alone, and an older coffer is replaced`() throws {
+    let home = try Home()
+    let machineCode = Data([0x7F]) + Data("ELF".utf8)
+    let script = Data("#!/bin/sh\nexec docker-credential-coffer \"$@\"\n".utf8)
+    let long = machineCode + Data(repeating: UInt8(ascii: "d"), count: 100_000)
+    for foreign in [script, Data(), machineCode, long, long + Data("docker-credential-coffe".utf8)] {
+      _ = try home.file("p/bin/coffer", foreign)
+      try home.transcript("install -q --prefix \(home.path)/p", err: "something else has the name already", exit: 73)
+      #expect(try Data(contentsOf: URL(fileURLWithPath: home.path + "/p/bin/coffer")) == foreign)
+      #expect(!home.exists("p/lib"))
+    }
+    _ = try home.file("p/bin/coffer", long + Data("docker-credential-coffer".utf8))
+    #expect(try home.coffer("install -q --prefix \(home.path)/p").out.hasPrefix("copied  \(home.path)/p/bin/coffer\n"))
+    let installed = try Data(contentsOf: URL(fileURLWithPath: home.path + "/p/bin/coffer"))
+    #expect(installed.count > long.count * 2)
+    #expect(try home.coffer("uninstall -q --prefix \(home.path)/p").status == 0 && !home.exists("p/bin/coffer"))
+  }
+
+  @Test
   func `uninstall removes exactly what install put there, manual pages and completion too`() throws {
     let home = try Home()
     _ = try home.file("p/bin/other", "#!/bin/sh\n")

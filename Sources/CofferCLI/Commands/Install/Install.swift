@@ -71,13 +71,14 @@ struct InstallCommand: Command {
     return !isKept
   }
 
-  /// What may be replaced: nothing, what an install put there, a link to a program of this name, and, as the program itself, a file.
+  /// What may be replaced: nothing, what an install put there, a link to a program of this name, and, as the program itself, another
+  /// coffer, which somebody copied there.
   private func check(_ file: InstalledFile, isProgram: Bool, _ record: InstallRecord) throws {
     guard !force, let mark = try InstalledFile.mark(at: file.path), !record.has(mark, at: file.path) else { return }
     let isOurs: Bool =
       switch file.content {
       case .link: mark.hasPrefix("link:") && FilePath(String(mark.dropFirst("link:".count))).lastComponent?.string == "coffer"
-      case .bytes: try isProgram && Self.isFile(mark) || mark == file.mark()
+      case .bytes: try mark == file.mark() || isProgram && Self.isFile(mark) && InstalledFile.isCoffer(at: file.path)
       }
     guard !isOurs else { return }
     throw StoreError(

@@ -43,6 +43,19 @@ struct InstalledFile {
     { throw StoreError(memory: error) }
   }
 
+  /// Whether the regular file at `path` is a coffer, of whatever version: a program in machine code that knows the name by which docker
+  /// starts it. It is read, and never started: it may be anybody's.
+  static func isCoffer(at path: FilePath) throws -> Bool {
+    let program = try Data(contentsOf: URL(filePath: path.string), options: .alwaysMapped)
+    guard program.count <= largestProgram else { return false }
+    return program.withUnsafeBytes { raw in magics.contains { raw.starts(with: $0) } && raw.holds("docker-credential-coffer") }
+  }
+
+  /// Bytes of a coffer, at most: some four times what a build has with all that a debugger reads.
+  private static let largestProgram = 256 << 20
+  /// What a program begins with. Source: elf(5), and `mach-o/loader.h` for a system of 64 bits.
+  private static let magics: [[UInt8]] = [[0x7F, 0x45, 0x4C, 0x46], [0xCF, 0xFA, 0xED, 0xFE]]
+
   func write() throws {
     switch content {
     case .bytes(let data, let mode): try AtomicFile(path).replace(with: data.bytes, mode: mode)
@@ -57,6 +70,20 @@ struct InstalledFile {
       return symlink(target, from) == 0 && path.withPlatformString { rename(from, $0) } == 0 ? 0 : errno
     }
     guard code == 0 else { throw StoreError(errno: code, "make the link", place: path) }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether `word`, which is not empty, stands somewhere in the bytes.
+  fileprivate func holds(_ word: StaticString) -> Bool {
+    var rest = self
+    while rest.count >= word.utf8CodeUnitCount, let start = rest.baseAddress,
+      let found = memchr(start, Int32(word.utf8Start.pointee), rest.count - word.utf8CodeUnitCount + 1)
+    {
+      if memcmp(found, word.utf8Start, word.utf8CodeUnitCount) == 0 { return true }
+      rest = UnsafeRawBufferPointer(rebasing: rest[(start.distance(to: UnsafeRawPointer(found)) + 1)...])
+    }
+    return false
   }
 }
 
