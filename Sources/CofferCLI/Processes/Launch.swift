@@ -120,11 +120,14 @@ extension Failure {
 struct CapturedCommand: ~Copyable {
   let status: Int32
   let output: SecretBytes
-  /// What it wrote to ``notesDescriptor``: lines for programs, of which a pipe's capacity is enough.
+  /// What it wrote to ``notesDescriptor``: lines for programs.
   let notes: String
 
   /// Where a program that has more to tell than its status may write it.
   static let notesDescriptor: Int32 = 3
+  /// Bytes of them, at most: gpg writes two short lines for each key that a message is encrypted to, and whoever wrote the message says how
+  /// many there are. These are more than ten thousand.
+  private static let largestNotes = 1 << 20
 
   /// - Throws: a failure of status 126 or 127 where the program could not be started.
   static func run(_ words: [String]) throws -> CapturedCommand {
@@ -157,13 +160,12 @@ struct CapturedCommand: ~Copyable {
     guard code == 0 else { throw Executable.failure(ByteWord(words[0]), code) }
     output.closeWriting()
     notes.closeWriting()
-    let limit = SecretReader.largestValue
-    let (reading, noting) = (output.reading, notes.reading)
     do {
-      let printed = try SecretReader.read(reading, limit: limit, what: "the output of \(words[0])", place: "pipe")
-      let said = try SecretReader.read(noting, limit: limit, what: "the notes of \(words[0])", place: "pipe")
-      let text = said.withUnsafeBytes { PlainBytes.text($0) } ?? ""
-      return CapturedCommand(status: wait(child), output: printed, notes: text)
+      var printed = try PipeContent(output, limit: SecretReader.largestValue, what: "the output of \(words[0])")
+      var said = try PipeContent(notes, limit: largestNotes, what: "the status of \(words[0])")
+      try PipeContent.fill(&printed, &said)
+      let text = try said.bytes().withUnsafeBytes { PlainBytes.text($0) } ?? ""
+      return try CapturedCommand(status: wait(child), output: printed.bytes(), notes: text)
     } catch {
       kill(child, SIGTERM)
       _ = wait(child)

@@ -243,6 +243,23 @@ import Testing
     #expect(answer.err.contains("becomes 'web/a [31mb'") && !answer.err.contains("\u{1B}"), "\(answer.err)")
   }
 
+  @Test func `an entry of pass for thousands of keys, of each of which gpg tells, comes in, and one for too many is refused`()
+    throws
+  {
+    let home = try Home.withVault()
+    let notes = try home.file("notes", String(repeating: "[GNUPG:] ENC_TO 0123456789ABCDEF 1 0\n", count: 4000))
+    // Stands for gpg, which waits for whoever is to read what it tells, and would wait for ever.
+    let gpg = "#!/bin/sh\nfor f; do :; done\ntimeout 20 cat '\(notes)' >&3 || exit 2\ncat \"$f\"\n"
+    _ = try home.file("bin/gpg", gpg + "echo '[GNUPG:] DECRYPTION_OKAY' >&3\n", mode: 0o700)
+    home.environment["PATH"] = home.path + "/bin:/usr/bin:/bin"
+    _ = try home.file("store/web/ann.gpg", String(repeating: "p", count: 200_000))
+    try home.transcript("vault import --from pass --first-line \(home.path)/store", out: "added  web  ann\n")
+    #expect(try home.coffer("vault get web ann").bytes.count == 200_000)
+    _ = try home.file("notes", Data(count: 2 << 20))
+    let answer = try home.coffer("vault import --from pass \(home.path)/store")
+    #expect(answer.status != 0 && answer.err.contains("the status of gpg is larger than 1048576 bytes"), "\(answer.err)")
+  }
+
   @Test func `gopass's store is read where gopass keeps it, with its entries split`() throws {
     let home = try Home.withVault()
     // Stands for gpg: what is imported is not how it decrypts.
