@@ -56,12 +56,21 @@ struct SecretMove {
     if format == .gitCredentials { try GitHelperSetting(context).add() }
     var cuts = chosen.flatMap(\.cuts)
     if format == .docker { cuts += try DockerHelperSetting.cuts(opened.text, opened.path.string) }
-    if try !opened.replace(cuts) {
+    if try !replace(opened, cuts) {
       context.note("\(opened.path) is rewritten, and its old content may still be on the disk: the file has another name")
     }
     for entry in chosen { try tell(entry.name.description, .moved) }
     if format == .gitCredentials { try GitHelperSetting(context).settle() }
     if let afterwards = file.afterwards { context.note("\(file.program) finds nothing there any more: \(afterwards)") }
+  }
+
+  /// Writes the file without `cuts`, as ``ScrubbedFile/replace(_:)`` does; one of git's while git does not.
+  private func replace(_ opened: borrowing ScrubbedFile, _ cuts: [ImportedEntry.Cut]) throws -> Bool {
+    guard format == .gitCredentials else { return try opened.replace(cuts) }
+    let lock = try GitLock.take(opened.path)
+    let isOverwritten = try opened.replace(cuts)
+    lock.end()
+    return isOverwritten
   }
 
   /// The entries of the file; nil where none can be cut out of it, which is told.

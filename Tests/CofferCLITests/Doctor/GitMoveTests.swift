@@ -1,6 +1,9 @@
 import CofferTestSupport
 import Foundation
+import SystemPackage
 import Testing
+
+@testable import CofferCLI
 
 /// After `doctor --fix` git finds each credential that it found before, wherever that is now.
 @Suite(.tags(.process), .wholeRun)
@@ -31,6 +34,31 @@ struct GitMoveTests {
   private func helpers(_ home: Home) throws -> String {
     try #require(try home.program(["git", "config", "--global", "--get-regexp", "helper$"])).out
       .replacing("\(home.path)/bin/git-credential-", with: "BIN/")
+  }
+
+  @Test
+  func `while git has its file locked nothing is cut out of it, and git waits for coffer's lock`() throws {
+    guard let home = try home() else { return }
+    let lines = "https://ada:p1@github.com\n"
+    let file = try home.file(".git-credentials", lines)
+    let lock = try home.file(".git-credentials.lock", "https://bob:p2@gitlab.com\n")
+    let refused = try home.coffer("doctor --fix --yes")
+    #expect(refused.status != 0 && refused.err.contains("git is writing to the file"), "\(refused.out)\(refused.err)")
+    #expect(try home.content(".git-credentials") == lines && home.exists(".git-credentials.lock"))
+    #expect(rename(lock, file) == 0)
+    #expect(try home.coffer("doctor --fix --yes").status == 0)
+    #expect(try home.content(".git-credentials").isEmpty && !home.exists(".git-credentials.lock"))
+    try home.transcript("vault get https://gitlab.com bob", out: "p2")
+
+    let held = try GitLock.take(FilePath(file))
+    let store = ["git", "credential-store", "--file", file, "store"]
+    let line = "protocol=https\nhost=git.example\nusername=eve\npassword=p3\n\n"
+    let waited = try #require(try home.program(store, in: line))
+    #expect(waited.status != 0 && waited.err.contains("lock"), "\(waited)")
+    #expect(try home.content(".git-credentials").isEmpty)
+    held.end()
+    #expect(try home.program(store, in: line)?.status == 0)
+    #expect(try home.content(".git-credentials") == "https://eve:p3@git.example\n")
   }
 
   @Test

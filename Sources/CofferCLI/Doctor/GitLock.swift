@@ -1,0 +1,38 @@
+internal import Coffer
+internal import CofferPlatform
+internal import SystemPackage
+
+/// The lock that git's `store` takes before it reads its file, until its new one is in place: who holds it neither has a line of git's lost
+/// nor a line that was cut out brought back. Signals that would leave it behind wait meanwhile.
+///
+/// Source: `lockfile.h` and `builtin/credential-store.c` of github.com/git/git.
+struct GitLock: ~Copyable {
+  private let file: FilePath
+  private let signals: HeldSignals
+
+  private init(_ file: FilePath, _ signals: consuming HeldSignals) {
+    self.file = file
+    self.signals = signals
+  }
+
+  /// Locks the file at `path`, which is no symbolic link: git follows one first.
+  ///
+  /// - Throws: `.conflict` where git has the lock; `.io`, `.denied` where none can be made.
+  static func take(_ path: FilePath) throws -> GitLock {
+    let signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+    let file = FilePath(path.string + ".lock")
+    let descriptor = coffer_open(file.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      guard errno == EEXIST else { throw StoreError(errno: errno, "make git's lock", place: file) }
+      throw StoreError(
+        .conflict, "git is writing to the file", place: path.string,
+        cure: "coffer doctor --fix again; where no git runs, one that was killed left \(file.string): remove it first")
+    }
+    close(descriptor)
+    return GitLock(file, signals)
+  }
+
+  consuming func end() {}
+
+  deinit { file.withPlatformString { _ = unlink($0) } }
+}
