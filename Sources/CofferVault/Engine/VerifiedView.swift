@@ -88,6 +88,9 @@ final class VerifiedView {
     let version = try database.dataVersion()
     guard version != dataVersion else { return }
     try database.recheckSchema()
+    // Others of this machine may have seen more than this process has: what they saw was put back, else. Read within the transaction it
+    // may know of a later commit than that sees: what is refused for this is asked once more.
+    if !isPinRead { try pins?.read() }
     let former = keys.epochMark
     try reloadHeader()
     let next = try Self.readState(database, header, headerDigest, keys)
@@ -130,8 +133,6 @@ final class VerifiedView {
     guard next.epoch >= held.epoch else {
       throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(held.epoch) was read before", place)
     }
-    // Read within the transaction it may know of a later commit than that sees: what is refused for this is asked once more.
-    if !isPinRead { try pins?.read() }
     let known = anchors + [Anchor(vault: header.vault, key: held, source: .heldKey)] + (pins?.anchor.map { [$0] } ?? [])
     do throws(StoreError) {
       if next.epoch == held.epoch { try take(next, proving: known) } else { try follow(next, proving: known) }

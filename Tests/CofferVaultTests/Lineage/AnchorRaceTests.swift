@@ -64,6 +64,34 @@ import Testing
     #expect(try pinned.refusal() == nil)
   }
 
+  @Test func `a reader beside one commit after another is told of no older state`() throws {
+    let pinned = try PinnedVault()
+    let reader = try pinned.unlock()
+    let other = try pinned.unlock()
+    nonisolated(unsafe) let holder = FullVault.VaultEngineHolder(other)
+    let name = pinned.name
+    let commits = Mutex(0)
+    let slow = SlowPin(5) {
+      let number = commits.withLock { count in
+        count += 1
+        return count
+      }
+      do { try holder.unlocked.set(form("commit \(number)"), for: name) } catch { Issue.record(error) }
+    }
+    let (options, path, calls) = (pinned.options, pinned.place.path, slow.calls)
+    let folder = try #require(options.pins)
+    try reader.core.run { (vault) throws(StoreError) in
+      // Reads it once, and so commits once.
+      vault.view.pins = try PinWatch(folder, vault: vault.view.header.vault, place: .file(path), calls: calls)
+    }
+    let found = text(try reader.get(name))
+    let last = commits.withLock { $0 }
+    #expect(last >= 3, "one within the transaction, and one before that of the second look")
+    #expect(found == "commit \(last)")
+    try reader.set(form("and on"), for: name)
+    #expect(try pinned.refusal() == nil)
+  }
+
   @Test func `a record of a later key, or of another one of its epoch, is left as it is`() throws {
     let (vault, replica) = (VaultSalt.random(), ReplicaID.random())
     var state = VaultState(generation: 9, commit: .random(), root: .zero, counts: .none, time: 0, logSequence: 0, logHead: .zero)

@@ -34,6 +34,24 @@ import Testing
     #expect(text(try place.unlock().get(name)) == "old", "what was put back is whole: only memory tells")
   }
 
+  @Test func `a state put back under an open vault that has not seen a newer one is a rollback where another program here has`()
+    throws
+  {
+    let pinned = try PinnedVault()
+    let reader = try pinned.unlock()
+    let writer = try pinned.unlock()
+    #expect(text(try reader.get(pinned.name)) == "value 2")
+    let seen = try pinned.place.copy()
+    try writer.set(form("newer"), for: pinned.name)
+    let unseen = try pinned.place.copy()
+    try writer.set(form("newest"), for: pinned.name)
+    for old in [seen, unseen] {
+      try putBack(old, into: pinned.place)
+      #expect(kind { _ = try reader.get(pinned.name) } == .rolledBack)
+      #expect(kind { _ = try reader.list() } == .rolledBack)
+    }
+  }
+
   @Test func `another commit of the same generation under an open vault is a fork`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
