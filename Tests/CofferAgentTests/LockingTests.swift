@@ -131,4 +131,21 @@ import Testing
     let elsewhere = AgentClient(folder: agent.settings.folder, vault: "vault.sqlite", options: .withoutPins)
     #expect(kind { _ = try elsewhere.get(name) } == .otherVault)
   }
+
+  @Test func `the vault that a client expects is looked at with each question, and not in the greeting alone`() throws {
+    let agent = try TestAgent(unlocked: false)
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let name = try ItemName(service: "x")
+    let id = try LockedVault.open(agent.settings.vault, options: .withoutPins).id
+    let client = agent.client(VaultOptions(pins: nil, expected: id))
+    // Greeted while there is no vault to compare.
+    #expect(kind { _ = try client.get(name) } == .locked)
+    let other = agent.folder.appending("other.sqlite")
+    _ = try UnlockedVault.create(at: .file(other), with: TestAgent.credentials(), cost: .testing, options: .withoutPins)
+    #expect(rename(other.string, agent.settings.vault.description) == 0)
+    #expect(try agent.client().unlock(with: TestAgent.credentials()).unlocked != id)
+    #expect(kind { _ = try client.get(name) } == .replaced)
+    #expect(kind { try client.set(form("v"), for: name) } == .replaced)
+    #expect(try agent.client().item(name) == nil)
+  }
 }

@@ -158,14 +158,8 @@ final class Conversation {
   private func checkGreeting() throws(StoreError) {
     guard let greeting, !greeting.path.isEmpty else { return }
     let vault = try vault
-    if let expected = greeting.vault {
-      let found = vault.describe().id
-      guard found == nil || found == expected else {
-        throw StoreError(
-          .replaced, "the agent holds another vault than \(expected)", place: vault.settings.vault.description,
-          cure: "AgentClient.lock(), then unlock the vault that you expect", remedy: .relockAgent)
-      }
-    }
+    guard let found = vault.describe().id else { return }
+    try greeting.check(found, at: vault.settings.vault)
   }
 
   /// Runs `body` with the vault that the greeting asked for: of that id, at least as new, and of a key that comes from all that the client
@@ -175,7 +169,11 @@ final class Conversation {
   ) throws(StoreError) -> Result {
     let least = greeting?.leastGeneration
     return try vault.use(isUse: isUse) { (vault) throws(StoreError) in
-      if let greeting { try vault.check(greeting.invitations(to: vault.id)) }
+      if let greeting {
+        // Another vault may have been unlocked since the greeting.
+        try greeting.check(vault.id, at: vault.place)
+        try vault.check(greeting.invitations(to: vault.id))
+      }
       if let least {
         let found = try vault.status().generation
         guard found >= least else {
@@ -235,5 +233,15 @@ final class Conversation {
 
   private func fail(_ error: StoreError, on socket: borrowing LocalSocket) throws(AnswerFailure) {
     try send(.failed, on: socket) { (writer) throws(StoreError) in try writer.put(error) }
+  }
+}
+
+extension Greeting {
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` for another vault than the client expects.
+  fileprivate func check(_ found: VaultID, at place: VaultPlace) throws(StoreError) {
+    guard let expected = vault, found != expected else { return }
+    throw StoreError(
+      .replaced, "the agent holds another vault than \(expected)", place: place.description,
+      cure: "AgentClient.lock(), then unlock the vault that you expect", remedy: .relockAgent)
   }
 }
