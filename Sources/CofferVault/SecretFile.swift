@@ -48,7 +48,8 @@ package enum SecretFile {
   ///
   /// - Throws: `.tooLarge` past `limit` bytes, so that `/dev/zero` ends too; `.io` for what cannot be read.
   package static func read(_ descriptor: Int32, limit: Int, what: String, place: String) throws(StoreError) -> SecretBytes {
-    var buffer = try empty(min(limit + 1, expectedSize(descriptor) + 1))
+    // The lesser one first: a file system may let a file say that it is as large as a number can be.
+    var buffer = try empty(min(limit, expectedSize(descriptor)) + 1)
     var count = 0
     while true {
       let capacity = buffer.count
