@@ -134,11 +134,14 @@ private final class OpenDatabaseFiles: Sendable {
 struct DatabaseHeader {
   static let byteCount = 100
   private static let magic: StaticString = "SQLite format 3\0"
+  private static let pageBytes = 16
   private static let versions = 18..<20
   private static let applicationID = 68
 
   /// Whether the file says that it uses a write-ahead log, so that a rollback journal beside it is nobody's.
   let usesWriteAheadLog: Bool
+  /// Bytes of a file with as many pages as may be.
+  let mostBytes: Int
 
   /// Reads what was found at the head of `file`; fewer than 100 bytes when the file ended there.
   ///
@@ -168,6 +171,9 @@ struct DatabaseHeader {
       throw Self.damaged("the vault's file format version is none that exists", file)
     }
     usesWriteAheadLog = head[Self.versions].contains(2)
+    // 1 stands for 65 536, which two bytes do not hold. What is no size of a page is for SQLite to refuse, as the least one.
+    let pageBytes = Int(UInt16(bigEndian: head.loadUnaligned(fromByteOffset: Self.pageBytes, as: UInt16.self)))
+    mostBytes = Limits.mostPages * (pageBytes == 1 ? 65_536 : max(512, pageBytes))
   }
 
   private static var magicBytes: UnsafeRawBufferPointer {

@@ -58,19 +58,39 @@ enum PrivateCopy {
     try folder.synchronize()
   }
 
-  /// Copies `source`, wherever it is, to `target`, a new name in a private folder.
+  /// Copies the vault `source`, wherever it is, to `target`, a new name in a private folder.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` when a write-ahead log stands beside it: the file alone is not all of that vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` when a write-ahead log stands beside it: the file alone is not all of that vault;
+  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, as a sparse file has them for nothing and its copy
+  ///   would fill the disk; what ``DatabaseHeader`` throws.
   static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(
         .inUse, "a write-ahead log stands beside the file: it is a vault in use, and not all of it is in the file",
         place: source.string, cure: "make a backup of that vault with LockedVault.backup, and give that", remedy: .giveBackup)
     }
-    try copy(source, to: target)
+    try copy(source, to: target) { (file, size) throws(StoreError) in try checkIsVault(file, size, source) }
   }
 
-  private static func copy(_ source: FilePath, to target: FilePath) throws(StoreError) {
+  private static func checkIsVault(_ file: Int32, _ size: Int, _ source: FilePath) throws(StoreError) {
+    let byteCount = DatabaseHeader.byteCount
+    let header = try withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) {
+      head throws(StoreError) -> DatabaseHeader in
+      let count = SystemCalls().read(file, head, 0)
+      guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the file", place: source) }
+      return try DatabaseHeader(UnsafeRawBufferPointer(rebasing: head[..<count]), file: source)
+    }
+    guard size <= header.mostBytes else {
+      throw StoreError(
+        .damaged, "the file has \(size) bytes, and a vault \(header.mostBytes) at most", place: source.string,
+        cure: "give the path of a vault's backup")
+    }
+  }
+
+  /// - Parameter check: asked before anything is copied, with the open file and its size.
+  private static func copy(
+    _ source: FilePath, to target: FilePath, check: (Int32, Int) throws(StoreError) -> Void = { (_, _) throws(StoreError) in }
+  ) throws(StoreError) {
     let from = source.withPlatformString { coffer_open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0) }
     guard from >= 0 else {
       guard errno != ENOENT else {
@@ -79,9 +99,11 @@ enum PrivateCopy {
       throw StoreError(errno: errno, "open the file", place: source)
     }
     defer { close(from) }
-    guard try FileStatus(of: from, place: source).isRegular else {
+    let status = try FileStatus(of: from, place: source)
+    guard status.isRegular else {
       throw StoreError(.notAVault, "it is no regular file", place: source.string, cure: "give the path of a vault's backup")
     }
+    try check(from, status.size)
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let to = target.withPlatformString { coffer_open($0, flags, 0o600) }
     guard to >= 0 else { throw StoreError(errno: errno, "create the file", place: target) }

@@ -226,6 +226,16 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: pinned.place.folder.string).allSatisfy { !$0.hasPrefix(".") })
   }
 
+  @Test func `a file that is larger than a vault can be is no backup, and is not copied`() throws {
+    let (pinned, backup) = try prepared()
+    let most = Limits.mostPages * 4096
+    // Of which next to nothing is on the disk.
+    guard truncate(backup.string, off_t(most + 1)) == 0 else { return print("skipped: the file system takes no file of 64 GiB") }
+    #expect(kind { _ = try restore(backup, pinned) } == .damaged)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: pinned.place.folder.string).allSatisfy { !$0.hasPrefix(".") })
+    #expect(text(try pinned.unlock().get(pinned.name)) == "newer")
+  }
+
   @Test func `restored while others write, every later write is kept and nobody complains`() async throws {
     let (pinned, backup) = try prepared()
     let path = pinned.place.path
