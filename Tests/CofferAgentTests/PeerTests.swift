@@ -143,6 +143,18 @@ import Testing
     #expect(try !client.isRunning())
   }
 
+  @Test func `an agent ends when it is asked to, also by a client that is gone before the answer`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let socket = try agent.connect()
+    // While the vault is in use, the agent answers no end: it locks first.
+    try agent.server.vaults.at("").use { (_) throws(StoreError) in
+      Self.bytes(socket, [2, 0, 0, 0, AgentProtocol.version, AgentProtocol.Request.stop.rawValue])
+      #expect(shutdown(socket.descriptor, Int32(SHUT_RDWR)) == 0)
+    }
+    eventually("the agent ends") { (try? agent.client().isRunning()) == false }
+  }
+
   @Test(.tags(.slow), .wholeRun)
   func `half frames and silence end the connection after a while, and others are answered meanwhile`() throws {
     let agent = try TestAgent()

@@ -99,9 +99,10 @@ final class Conversation {
       try done(on: socket) { (_) throws(StoreError) in }
     case .stop:
       try checked { () throws(StoreError) in try frame.noArguments() }
+      // After the answer, also to a client that does not wait for it.
+      defer { server.stop() }
       server.vaults.lock(because: "the agent ended")
       try done(on: socket) { (_) throws(StoreError) in }
-      server.stop()
     case .unlock:
       try checked { () throws(StoreError) in
         let expectation = try vaultGreeting()
