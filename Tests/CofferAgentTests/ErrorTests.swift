@@ -1,5 +1,6 @@
 import CofferPlatform
 import Foundation
+import SystemPackage
 import Testing
 
 @testable import CofferAgent
@@ -91,5 +92,22 @@ import Testing
     guard case .gone? = try Self.failure(after: [9, 0], closing: true) else { Issue.record("not gone"); return }
     #expect(TransportFailure.gone.error.kind == .io(ECONNRESET) && TransportFailure.slow.error.kind == .busy)
     #expect(TransportFailure.system(doing: "wait", code: EIO).error.kind == .io(EIO))
+  }
+
+  @Test func `that no agent is running is said where nobody is there, and not where this end fails`() {
+    let line = AgentLine(AgentPlace(folder: "/nowhere"), Greeting(path: ""), .seconds(1))
+    let exhausted = TransportFailure.unmade(StoreError(.memory, "memory ran out", cure: "free some"))
+    let refused = TransportFailure.system(doing: "wait", code: EIO)
+    let kinds: [(failure: TransportFailure, kind: StoreError.Kind)] = [
+      (.gone, .noAgent), (.slow, .busy), (exhausted, .memory), (refused, .io(EIO)),
+    ]
+    for (failure, kind) in kinds {
+      #expect(line.said(of: .unsent(failure), isWrite: false).kind == kind)
+      #expect(line.said(of: .unanswered(failure), isWrite: false).kind == kind)
+      // Nothing was sent, so it is known that nothing was done.
+      #expect(line.said(of: .unsent(failure), isWrite: true).kind == kind)
+      let unknown = line.said(of: .unanswered(failure), isWrite: true)
+      #expect(unknown.kind == .outcomeUnknown)
+    }
   }
 }

@@ -9,7 +9,8 @@ public import SystemPackage
 /// What the agent cannot do is thrown as the vault in this process would throw it. Nothing was done where it throws
 /// ``/CofferPlatform/StoreError/Kind/locked``, as the agent holds no key, or ``/CofferPlatform/StoreError/Kind/noAgent``, as none is
 /// running. ``/CofferPlatform/StoreError/Kind/busy`` says that it does not answer, and was asked for no change;
-/// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer.
+/// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer. What fails at this end, as its memory
+/// does, is thrown as what it is.
 public final class AgentClient: Sendable {
   private let line: AgentLine
   var place: AgentPlace { line.place }

@@ -51,7 +51,7 @@ final class AgentLine: Sendable {
   }
 
   /// How a question failed.
-  private enum Failure: Error {
+  enum Failure: Error {
     /// The agent answered with this error: what was asked for was not done.
     case refused(StoreError)
     /// Nothing of the question was sent: nothing was done.
@@ -94,13 +94,15 @@ final class AgentLine: Sendable {
   }
 
   /// What a caller is told of a question that failed.
-  private func said(of failure: Failure, isWrite: Bool) -> StoreError {
+  func said(of failure: Failure, isWrite: Bool) -> StoreError {
     switch failure {
     case .refused(let error): error
     case .unanswered(let failure) where isWrite: unknown(failure.error)
     case .garbled(let error): isWrite ? unknown(error) : error
     case .unsent(.slow), .unanswered(.slow): silent(.slow)
-    case .unsent, .unanswered: absent
+    case .unsent(.gone), .unanswered(.gone): absent
+    // Of this end, which says nothing of who listens: its memory is exhausted, or the system refused a call.
+    case .unsent(let failure), .unanswered(let failure): failure.error
     }
   }
 
