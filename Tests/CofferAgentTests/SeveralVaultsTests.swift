@@ -44,6 +44,33 @@ import Testing
     for client in [first, work] { #expect(kind { _ = try client.get(name) } == .locked) }
   }
 
+  @Test func `where all are locked, one that is in use keeps no other's key, and answers nothing after the call that runs`()
+    throws
+  {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    var vaults = [try agent.server.vaults.at("")]
+    for name in ["second", "third"] {
+      _ = try another(name, of: agent)
+      vaults.append(try agent.server.vaults.at(agent.folder.appending(name).string))
+    }
+    let (first, second, third) = (vaults[0], vaults[1], vaults[2])
+    let server = agent.server
+    let isDone = DispatchSemaphore(value: 0)
+    try first.use { (_) throws(StoreError) in
+      try second.use { (_) throws(StoreError) in
+        Thread.detachNewThread {
+          server.lockVaults()
+          isDone.signal()
+        }
+        eventually("the vault that nobody uses is locked") { !third.isUnlocked }
+      }
+      #expect(kind { try second.use { (_) throws(StoreError) in } } == .locked, "the call in the first is still running")
+    }
+    isDone.wait()
+    #expect(vaults.allSatisfy { !$0.isUnlocked })
+  }
+
   @Test func `the use of one vault does not keep another unlocked`() throws {
     let hand = HandClock()
     let agent = try TestAgent(clock: hand.clock)

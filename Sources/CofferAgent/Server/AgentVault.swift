@@ -16,14 +16,21 @@ final class AgentVault: Sendable {
     let suspended: Duration
     /// After how long without use, and after how long in any case, it is locked.
     let idle: Duration, lifetime: Duration
+    /// How often it was to be locked by then.
+    let locks: Int
   }
   private struct State: ~Copyable {
     var unlocked: Unlocked?
     var whyLocked = "nothing has unlocked it yet"
     /// When it was locked or unlocked last, since boot.
     var since = Duration.zero
-    /// How often it was to be locked: an unlock that was asked for before that does not open it afterwards.
-    var locks = 0
+  }
+  /// What was asked for, whatever call is running.
+  private struct Locking {
+    /// How often the vault was to be locked: an unlock that was asked for before that does not open it afterwards.
+    var count = 0
+    /// Why, the last time.
+    var reason = ""
     /// Whether the agent has ended, after which nothing opens it.
     var hasEnded = false
   }
@@ -31,6 +38,7 @@ final class AgentVault: Sendable {
   let settings: AgentSettings
   private let clock: AgentClock
   private let state = Mutex(State())
+  private let locking = Mutex(Locking())
   private let hasKey = Atomic<Bool>(false)
   /// Who waits to be told that something is another than it was.
   let watchers: Watchers
@@ -95,17 +103,17 @@ final class AgentVault: Sendable {
     fileprivate let suspended: Duration
   }
 
-  var asked: Asked { Asked(locks: state.withLock { $0.locks }, suspended: clock.suspended) }
+  var asked: Asked { Asked(locks: locking.withLock { $0.count }, suspended: clock.suspended) }
 
   private func hold(_ vault: consuming UnlockedVault, _ times: UnlockTimes, _ asked: Asked) throws(StoreError) {
     let file = try Self.identity(vault.place)
     let now = clock.sinceBoot()
     let held = Unlocked(
       vault: vault, file: file, since: now, lastUse: now, suspended: asked.suspended, idle: times.idle ?? settings.idle,
-      lifetime: times.lifetime ?? settings.lifetime)
+      lifetime: times.lifetime ?? settings.lifetime, locks: asked.locks)
     var next = Optional(held)
     try state.withLock { (state) throws(StoreError) in
-      guard state.locks == asked.locks, !state.hasEnded else {
+      guard locking.withLock({ $0.count == asked.locks && !$0.hasEnded }) else {
         throw StoreError(
           .locked, "the agent was told to lock while it unlocked the vault", place: place,
           cure: "AgentClient.unlock(with:) again, if it is to be open", remedy: .unlockAgent)
@@ -170,18 +178,29 @@ final class AgentVault: Sendable {
   private static let readAtOnce = 16
 
   /// Waits for running calls and wipes the keys. An unlock that is under way opens nothing.
-  func lock(because reason: String) {
-    state.withLock { state in
-      state.locks += 1
-      if state.unlocked != nil { drop(&state, reason) }
-    }
-  }
+  func lock(because reason: String) { if !beginLocking(because: reason) { finishLocking() } }
 
   /// Locks the vault for good.
-  func end(_ reason: String) {
-    state.withLock { $0.hasEnded = true }
-    lock(because: reason)
+  func end(_ reason: String) { if !beginLocking(because: reason, forGood: true) { finishLocking() } }
+
+  /// Has the vault locked, right away where no call is running, else before it answers another one.
+  ///
+  /// - Returns: false where a call is running, so that the keys are there until that is over: see ``finishLocking()``.
+  func beginLocking(because reason: String, forGood: Bool = false) -> Bool {
+    locking.withLock { locking in
+      locking.count += 1
+      locking.reason = reason
+      if forGood { locking.hasEnded = true }
+    }
+    let isDone = state.withLockIfAvailable { state in
+      lapse(&state)
+      return true
+    }
+    return isDone ?? false
   }
+
+  /// Waits for running calls and wipes the keys that were to be wiped by then.
+  func finishLocking() { state.withLock { state in lapse(&state) } }
 
   /// Locks the vault when its time is over, removes from its file what waits for that, and returns how long until the time may be over; nil
   /// when it is locked. No time while a request is answered, which is a use of the vault.
@@ -243,12 +262,15 @@ final class AgentVault: Sendable {
 
   private func lapse(_ state: inout State) {
     guard let left = remaining(state) else { return }
-    let suspended: Duration
+    let suspended: Duration, locks: Int?
     switch state.unlocked {
-    case .some(let held): suspended = clock.suspended - held.suspended
-    case .none: suspended = .zero
+    case .some(let held): (suspended, locks) = (clock.suspended - held.suspended, held.locks)
+    case .none: (suspended, locks) = (.zero, nil)
     }
-    if suspended > AgentClock.suspensionTolerance {
+    let locking = locking.withLock { $0 }
+    if locks != locking.count {
+      drop(&state, locking.reason)
+    } else if suspended > AgentClock.suspensionTolerance {
       drop(&state, "the machine was suspended")
     } else if left.life <= .zero {
       drop(&state, "its time of \(limits(state).lifetime.words) was over")

@@ -94,7 +94,13 @@ final class AgentVaults: Sendable {
   var unlocked: [AgentVault] { all.filter(\.isUnlocked) }
 
   /// Waits for running calls and wipes all keys.
-  func lock(because reason: String) { for vault in all { vault.lock(because: reason) } }
+  func lock(because reason: String) { Self.lock(all, because: reason) }
+
+  /// No key waits for a call that is running in another vault.
+  private static func lock(_ vaults: [AgentVault], because reason: String, forGood: Bool = false) {
+    let running = vaults.filter { !$0.beginLocking(because: reason, forGood: forGood) }
+    for vault in running { vault.finishLocking() }
+  }
 
   private static let ended = "the agent ended"
 
@@ -104,7 +110,7 @@ final class AgentVaults: Sendable {
       places.hasEnded = true
       return places.vaults
     }
-    for vault in vaults { vault.end(Self.ended) }
+    Self.lock(vaults, because: Self.ended, forGood: true)
   }
 
   /// Locks each vault whose time is over, and returns how long until that may be so of one; nil where all are locked.
