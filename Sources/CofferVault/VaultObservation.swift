@@ -102,7 +102,7 @@ extension VaultStore {
     let vault = held.vaultPlace
     if let watch = try vault.watchServer({ [weak self] () throws(StoreError) in try self?.look() }) {
       observation.isStale.store(true, ordering: .relaxed)
-      do throws(StoreError) { try look() } catch {
+      do throws(StoreError) { try look(isFirst: true) } catch {
         watch.cancel()
         throw error
       }
@@ -119,7 +119,7 @@ extension VaultStore {
     }
     observation.isStale.store(true, ordering: .relaxed)
     // At once: what is committed after the subscription is new, however soon that is.
-    try look()
+    try look(isFirst: true)
     return watch
   }
 
@@ -166,24 +166,28 @@ extension VaultStore {
   }
 
   /// Finds what others committed. A commit of this store is known already: looking costs two reads of the state then.
-  private func look() throws(StoreError) {
-    try look { (last) throws(StoreError) in
+  private func look(isFirst: Bool = false) throws(StoreError) {
+    try look(isFirst: isFirst) { (last) throws(StoreError) in
       try read { (vault) throws(StoreError) in try vault.items.survey(service, since: last) }
     }
   }
 
   /// Tells what `survey` finds.
   ///
+  /// - Parameter isFirst: whether it is the look with which the watch begins, before which nobody was told anything.
   /// - Throws: what keeps it from a server for now. Observers are told what they missed once it is called again.
   private func look(
-    _ survey: (VaultObservation.Known?) throws(StoreError) -> VaultObservation.Survey?
+    isFirst: Bool = false, _ survey: (VaultObservation.Known?) throws(StoreError) -> VaultObservation.Survey?
   ) throws(StoreError) {
     try observation.known.withLock { (known) throws(StoreError) in
       if observation.isStale.exchange(false, ordering: .relaxed) { known = nil }
       do throws(StoreError) {
+        let wasKnown = known != nil
         guard let found = try survey(known) else { return }
         let changes = Self.take(found, &known)
         if !changes.isEmpty { observation.feed?.send(.changes(changes)) }
+        // Whoever read when access was told last may have read before a commit that this look found, and took for known.
+        if !wasKnown, !isFirst { observation.feed?.send(.access) }
       } catch {
         guard held.vaultPlace.url == nil || ![.unreachable, .busy].contains(error.kind) else { throw error }
         // Locked, or of no more use: whoever reads gets the error, and unlocking is told.

@@ -91,6 +91,26 @@ import Testing
     }
   }
 
+  @Test func `a commit between an unlock that was told and the look after it is told`() throws {
+    let place = try TemporaryVault()
+    let store = try VaultStore(service: "svc", vault: place.create())
+    let other = try VaultStore(service: "svc", vault: place.unlock())
+    let heard = try Heard(store.changes)
+    func accesses(_ heard: Heard) -> Int { heard.all.count { $0 == .access } }
+    // No look comes before the commit.
+    store.observation.queue.suspend()
+    do {
+      defer { store.observation.queue.resume() }
+      try store.lock()
+      try store.unlock(with: TemporaryVault.credentials())
+      #expect(heard.wait { accesses($0) == 2 }, "locked and unlocked")
+      #expect(text(try store.load("a")) == nil)
+      try other.save(form("new"), for: "a")
+    }
+    #expect(heard.wait { accesses($0) > 2 || !$0.changes.isEmpty })
+    #expect(text(try store.load("a")) == "new")
+  }
+
   struct Keys: KeySpace {
     let token = StorageKey("token", secret: String.self)
   }
