@@ -69,7 +69,13 @@ struct Restoration: ~Copyable {
         kept = try restore(on: server, others, &returned)
       } else {
         let file = try place.file()
-        if let current = try readableVault(file) {
+        let current = try readableVault(file)
+        // All of the copy's content is restored, and this with it. Where processes share no memory, they share no write-ahead log; and those
+        // that have a vault with a rollback journal open go on to write one.
+        let hasJournal =
+          if let current, !current.connection.usesWriteAheadLog { true } else { try NetworkFileSystem.holds(file) }
+        if hasJournal { try rows.connection.leaveWriteAheadLog() }
+        if let current {
           kept = .file(try replace(current, at: file, others, &returned))
         } else {
           kept = try moveIn(to: file, &returned).map { .file($0) }

@@ -58,6 +58,14 @@ extension Connection {
     try execute("PRAGMA max_page_count=\(Limits.mostPages)")
   }
 
+  /// Has the file commit through a rollback journal, and not to a write-ahead log: outside any transaction, of a file that nobody else has open.
+  func leaveWriteAheadLog() throws(StoreError) {
+    guard usesWriteAheadLog else { return }
+    try execute("PRAGMA journal_mode=DELETE")
+    try settleDurability()
+    guard !usesWriteAheadLog else { throw failure(SQLITE_BUSY, "leave the write-ahead log") }
+  }
+
   /// Runs a statement of no rows, or of rows that nobody wants.
   func execute(_ sql: String) throws(StoreError) {
     try checkOpen()

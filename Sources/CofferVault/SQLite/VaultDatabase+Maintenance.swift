@@ -15,6 +15,8 @@ extension VaultDatabase {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when another process was reading and the log could not be emptied.
   func emptyLog() throws(StoreError) {
+    // Anew: a restore or another program may have changed how the file commits since it was opened.
+    try connection.settleDurability()
     guard connection.usesWriteAheadLog else { return }
     guard try connection.number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
       throw StoreError(

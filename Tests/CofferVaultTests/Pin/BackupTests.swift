@@ -127,6 +127,19 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: pinned.place.folder.string).allSatisfy { !$0.hasPrefix(".") })
   }
 
+  @Test func `a vault with a rollback journal has one after a restore from a backup with a write-ahead log`() throws {
+    let (pinned, backup) = try prepared()
+    try pinned.place.attack("PRAGMA journal_mode=DELETE")
+    let open = try pinned.unlock()
+    #expect(text(try open.get(pinned.name)) == "newer")
+    _ = try restore(backup, pinned)
+    #expect(try pinned.place.hex("PRAGMA journal_mode") == "delete")
+    #expect(text(try open.get(pinned.name)) == "value 2")
+    try open.set(form("and on"), for: pinned.name)
+    #expect(text(try pinned.unlock().get(pinned.name)) == "and on")
+    _ = try pinned.unlock().verify()
+  }
+
   @Test func `a backup restores where nothing, or nothing readable, stands`() throws {
     let (pinned, backup) = try prepared()
     unlink(pinned.place.path.string)

@@ -91,6 +91,25 @@ struct RemovedForGoodTests {
     _ = try agent.verify()
   }
 
+  @Test func `what is removed for good leaves a log, too, that the vault was given while it was open`() throws {
+    _ = try place.create().lock()
+    try place.attack("PRAGMA journal_mode=DELETE")
+    let vault = try place.unlock()
+    try vault.set(form("value 0"), for: Self.name, keeping: 10)
+    try place.attack("PRAGMA journal_mode=WAL")
+    // With it open, nobody else's end takes the log away.
+    let agent = try place.unlock()
+    _ = try agent.list()
+    for number in 1..<3 { try vault.set(form("value \(number)"), for: Self.name, keeping: 10) }
+    let before = try sealed()
+    #expect(try !before.isEmpty && found(before) == before.count, "the search finds what is there")
+    try vault.remove(Self.name)
+    let gone = try before.subtracting(sealed())
+    #expect(try !gone.isEmpty && found(gone) == 0)
+    #expect(try !vault.status().oldBytesRemain && !agent.status().oldBytesRemain)
+    _ = try agent.verify()
+  }
+
   @Test func `the file is rewritten for at most a twentieth of the time`() {
     var pace = ScrubPace()
     let start = ContinuousClock.now
