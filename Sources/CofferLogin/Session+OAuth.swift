@@ -70,7 +70,8 @@ extension Session {
 
   /// A token that has not ended: the one that is stored, or a new one, for which one process asks the server however many want it.
   ///
-  /// A refresh token that the server hands out with it is stored before this returns.
+  /// A refresh token that the server hands out with it is stored before this returns. Cancelling the task, and a server that takes longer than
+  /// a minute, end the waiting alone: a server that was asked has spent the old refresh token, so what it gives is stored all the same.
   ///
   /// - Parameters:
   ///   - keys: where the tokens are.
@@ -82,7 +83,7 @@ extension Session {
     -> Sealed<OAuthToken>
   {
     if stale == nil, let live = try live(keys.credential) { return live }
-    return try await refresh(keys.credential, replacing: stale) { [self] _ in
+    return try await refreshToTheEnd(keys.credential, replacing: stale) { [self] _ in
       guard let refresh = try router.value(for: keys.renewal) else {
         throw StoreError(.expired, "nothing renews the token", key: keys.credential.name, cure: "log in again")
       }

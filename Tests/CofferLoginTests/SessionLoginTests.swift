@@ -51,4 +51,38 @@ import Testing
     #expect(try router.value(for: keys.renewal) == nil)
     await #expect(throws: StoreError.self) { try await session.token(oauth, using: client) }
   }
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `a task that is cancelled while the server is asked stops waiting, and what the server gives is stored`(
+    kind: OAuthServer.Kind
+  ) async throws {
+    let server = try OAuthServer(kind)
+    let keys = Keys()
+    let router = try StorageRouter(plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(), keys: keys)
+    let session = try Session(router, user: keys.user, credential: keys.token)
+    let client = OAuthClient(
+      id: kind.client, secret: kind.secret.map(secret), at: try await .discover(issuer: server.issuer), scopes: ["read"])
+    let login = try client.loginByBrowser()
+    async let waited = login.wait()
+    try await server.visit(login.url)
+    let oauth = Session<String>.OAuthKeys(credential: keys.token, renewal: keys.renewal)
+    try session.login(as: "ada", with: try await waited, oauth)
+    let first = try await session.token(oauth, using: client)
+
+    try server.hold(3, at: "/token")
+    let task = Task { try await session.token(oauth, using: client, replacing: first) }
+    try await poll("the server is asked") { try server.control("counts")["refresh"] == 1 }
+    task.cancel()
+    let start = ContinuousClock.now
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(ContinuousClock.now - start < .seconds(2))
+    // The next one waits for the answer in the place of whoever went away, and asks nothing.
+    let second = try await session.token(oauth, using: client, replacing: first)
+    #expect(second != first)
+    #expect(try server.takes(second.reveal().access))
+    #expect(try server.control("counts")["refresh"] == 1)
+    let third = try await session.token(oauth, using: client, replacing: second)
+    #expect(third != second)
+    #expect(try server.control("counts")["refresh"] == 2)
+  }
 }

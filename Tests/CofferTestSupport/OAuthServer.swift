@@ -118,6 +118,9 @@ public final class OAuthServer: @unchecked Sendable {
       ])
   }
 
+  /// Has the next answer to a request whose path ends with `at` wait so many seconds, once the server has done what it was asked.
+  public func hold(_ seconds: Double, at: String) throws { try control("hold", ["seconds": "\(seconds)", "at": at]) }
+
   /// Whether the server takes `token` as good.
   public func takes(_ token: String) throws -> Bool {
     try curl(["-H", "Authorization: Bearer \(token)", "\(place)/me"]) == "yes"

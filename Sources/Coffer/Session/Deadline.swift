@@ -6,10 +6,11 @@ internal import Synchronization
 enum Deadline {
   /// What `body` returns or throws.
   ///
+  /// - Parameter cure: what the one who waited can do at the limit.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` at the limit; what `body` returns afterwards is dropped. `CancellationError` when the calling
   ///   task is cancelled.
   static func run<Value: Sendable>(
-    within limit: Duration, key: String, _ body: @escaping @Sendable () async throws -> Value
+    within limit: Duration, key: String, cure: String, _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let outcome = Outcome<Value>()
     let work = Task {
@@ -21,8 +22,7 @@ enum Deadline {
       outcome.settle(
         .failure(
           StoreError(
-            .busy, "the renewal took longer than \(limit.inWords)", key: key,
-            cure: "try again; nothing was stored")))
+            .busy, "the renewal took longer than \(limit.inWords)", key: key, cure: cure)))
     }
     defer {
       work.cancel()

@@ -31,28 +31,71 @@ extension Session {
     within limit: Duration = longestRefresh,
     _ renew: @escaping @Sendable (Sealed<Credential>?) async throws -> Sealed<Credential>
   ) async throws -> Sealed<Credential> {
+    switch try await begin(key, replacing: stale, within: limit) {
+    case .renewed(let credential): return credential
+    case .turn(let turn, let old, let present):
+      defer { turn.end() }
+      let new = try await Deadline.run(within: limit, key: key.name, cure: "try again; nothing was stored") {
+        try await renew(old)
+      }
+      return try settle(new, key, replacing: present)
+    }
+  }
+
+  /// The same for a renewal that spends what it renews with, so that one that was given up would be the end of the login: once it has begun,
+  /// neither the limit nor a cancellation of the calling task reaches it. Both end the waiting alone. The renewal goes on, what it returns is
+  /// stored, and nobody else gets a turn before.
+  ///
+  /// - Parameter renew: ends of itself.
+  package func refreshToTheEnd<Credential>(
+    _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>? = nil,
+    within limit: Duration = longestRefresh,
+    _ renew: @escaping @Sendable (Sealed<Credential>?) async throws -> Sealed<Credential>
+  ) async throws -> Sealed<Credential> {
+    switch try await begin(key, replacing: stale, within: limit) {
+    case .renewed(let credential): return credential
+    case .turn(let turn, let old, let present):
+      let work = Task { () async throws -> Sealed<Credential> in
+        defer { turn.end() }
+        return try settle(try await renew(old), key, replacing: present)
+      }
+      return try await Deadline.run(within: limit, key: key.name, cure: "try again; the renewal goes on") { try await work.value }
+    }
+  }
+
+  /// What a refresh comes upon.
+  private enum Beginning<Credential: Sendable>: Sendable {
+    /// Somebody else has renewed the credential.
+    case renewed(Sealed<Credential>)
+    /// It is to be renewed, in a turn that is to be ended: the credential, nil where it has expired, and its version.
+    case turn(RefreshTurn, old: Sealed<Credential>?, present: RecordVersion)
+  }
+
+  private func begin<Credential>(
+    _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>?, within limit: Duration
+  ) async throws -> Beginning<Credential> {
     let asked = try router.vault.version(of: key.name)
     guard asked != .absent else { throw loggedOut(key.name) }
     let lockFile = try RefreshLockFile.path(for: key.name, in: router)
     while true {
       let turn = try await RefreshTurn.take(at: lockFile, of: VaultPlace(router.vault.place), gate, within: limit)
-      defer { turn.end() }
+      var isHandedOn = false
+      defer { if !isHandedOn { turn.end() } }
       let present = try router.vault.version(of: key.name)
       guard present != .absent else { throw loggedOut(key.name) }
       let old = try live(key)
-      if let old, present != asked || stale != old { return old }
+      if let old, present != asked || stale != old { return .renewed(old) }
       // Last before the server is asked: without the file, another has a turn too.
       guard turn.isAlone(at: lockFile) else { continue }
-      return try await replace(old, present, key, within: limit, renew)
+      isHandedOn = true
+      return .turn(turn, old: old, present: present)
     }
   }
 
-  /// Asks the server, and stores what it gives in place of `present`.
-  private func replace<Credential>(
-    _ old: Sealed<Credential>?, _ present: RecordVersion, _ key: StorageKey<Sealed<Credential>?, Vault>, within limit: Duration,
-    _ renew: @escaping @Sendable (Sealed<Credential>?) async throws -> Sealed<Credential>
-  ) async throws -> Sealed<Credential> {
-    let new = try await Deadline.run(within: limit, key: key.name) { try await renew(old) }
+  /// Stores what the server gave in place of `present`.
+  private func settle<Credential>(
+    _ new: Sealed<Credential>, _ key: StorageKey<Sealed<Credential>?, Vault>, replacing present: RecordVersion
+  ) throws -> Sealed<Credential> {
     try store(new, key, replacing: present)
     if let stored = try live(key) { return stored }
     guard try router.vault.version(of: key.name) != .absent else { throw loggedOut(key.name) }

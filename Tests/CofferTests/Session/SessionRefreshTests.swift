@@ -254,4 +254,41 @@ struct SessionRefreshTests {
     #expect(try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }.reveal() == "ada-next")
     #expect(try home.agreement()?.token == "ada-next")
   }
+
+  @Test(arguments: [true, false])
+  func `a renewal that must not be given up outlives its task and its limit, and keeps its turn until it is stored`(
+    isCancelled: Bool
+  ) async throws {
+    let (home, app, session) = try SessionHome.loggedIn()
+    let keys = home.keys
+    let stale = try app.value(for: keys.token)
+    let (gate, began) = (Gate(), Counter())
+    let task = Task {
+      try await session.refreshToTheEnd(
+        keys.token, replacing: stale, within: isCancelled ? .seconds(600) : .milliseconds(50)
+      ) { _ in
+        began.next()
+        await gate.pass()
+        try Task.checkCancellation()
+        return try Sealed("ada-next")
+      }
+    }
+    try await poll("begun") { began.value == 1 }
+    if isCancelled {
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+    } else {
+      let error = await #expect(throws: StoreError.self) { try await task.value }
+      #expect(error?.kind == .busy && error?.cure == "try again; the renewal goes on")
+    }
+    // Nobody else has a turn meanwhile.
+    let other = await #expect(throws: StoreError.self) {
+      try await session.refresh(keys.token, replacing: stale, within: .milliseconds(100)) { _ in try Sealed("mine") }
+    }
+    #expect(other?.kind == .busy && other?.what == "another refresh has taken 100 ms")
+    gate.open()
+    try await poll("stored") { try home.agreement()?.token == "ada-next" }
+    let token = try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("mine") }
+    #expect(try token.reveal() == "ada-next")
+  }
 }
