@@ -48,14 +48,66 @@ struct LiveToken {
     // Before the server is asked: one that rotates takes the old token for stolen from then on, and the new one must find its place.
     try items.rehearse(changes(of: item, to: try AuthAccounts.usualToken(), refresh))
     let tokens = try client.tokens(refreshing: refresh, nil)
-    do { try items.apply(changes(of: item, to: tokens.access, tokens.refresh, until: tokens.expires)) } catch let error
-      as StoreError where error.kind == .conflict || error.kind == .notFound
+    let isStored: Bool
+    do { isStored = try store(tokens, in: item, replacing: refresh) } catch let error as StoreError
+      where error.kind == .outcomeUnknown
     {
+      throw error
+    } catch { throw unstored(tokens, replacing: refresh, client, name, error) }
+    guard isStored else {
       throw StoreError(
         .conflict, "another login, or a logout, came while the token was renewed", key: name.description,
         cure: "try again; the renewed token was dropped")
     }
     return tokens.access
+  }
+
+  /// Writes of one renewal, at most: nobody says other things of an item so often within a moment.
+  private static let mostWrites = 8
+
+  /// Stores what the server gave for `refresh`, also where other things were said of the item meanwhile: a server that rotates takes nothing
+  /// else from then on. False where the login is another by now, or gone.
+  private func store(_ tokens: OAuthTokens, in seen: VaultItem, replacing refresh: SecretForm) throws -> Bool {
+    var item = seen
+    var writes = 0
+    while true {
+      do {
+        try items.apply(changes(of: item, to: tokens.access, tokens.refresh, until: tokens.expires))
+        return true
+      } catch let error as StoreError where error.kind == .conflict || error.kind == .notFound {
+        writes += 1
+        guard writes < Self.mostWrites else { throw error }
+        guard let now = try items.item(seen.name), now.id == seen.id, now.written == seen.written,
+          let present = try items.get(seen.name.field(named: RenewableLogin.refreshField)),
+          present.bytes.isEqual(to: refresh.bytes)
+        else { return false }
+        item = now
+      }
+    }
+  }
+
+  /// What `error`, by which a renewal could not be stored, means: where the server has given another refresh token, the stored one is spent, and
+  /// it is asked to take back the one that nobody has.
+  private func unstored(
+    _ tokens: OAuthTokens, replacing refresh: SecretForm, _ client: OAuthClient, _ name: ItemName, _ error: any Error
+  ) -> any Error {
+    guard let next = tokens.refresh, !next.bytes.isEqual(to: refresh.bytes) else { return error }
+    let isTakenBack: Bool
+    // Never an error beside the one that is under way.
+    do { isTakenBack = try client.revoke(next, nil) } catch { isTakenBack = false }
+    let end = isTakenBack ? "the server has taken it back" : "the server still takes it, and nobody has it"
+    let outcome = "the renewed token could not be stored; \(end)"
+    let cure = "coffer auth login \(name.service)"
+    switch error {
+    case let error as StoreError:
+      return StoreError(
+        error.kind, "\(error.what), so \(outcome)", key: name.description, place: error.place, cure: cure,
+        underlying: error.underlying)
+    case var failure as Failure:
+      failure.cure = "\(cure), as \(outcome)"
+      return failure
+    default: return error
+    }
   }
 
   /// What a renewal changes, in one transaction: a server that rotates hands out a refresh token as well.

@@ -108,6 +108,66 @@ import Testing
     try home.transcript("auth refresh --quiet")
   }
 
+  @Test(arguments: OAuthServer.Kind.present)
+  func `what is said of a token while it is renewed loses no login`(kind: OAuthServer.Kind) throws {
+    let server = try OAuthServer(kind)
+    let home = try Home.loggedIn(server)
+    let token = try home.coffer("auth token").out
+    let item = "vault show \(Home.host) ada --json"
+    let before = try home.coffer(item).out
+    try server.hold(5, at: "/token")
+    let refresh = try home.start(["auth", "refresh", Home.host])
+    try eventually("the server is asked") { try server.control("counts")["refresh"] == 1 }
+    // git was refused the old one, and has the item say that it ends now.
+    try home.transcript(
+      "credential git erase", in: "protocol=https\nhost=\(Home.host)\nusername=ada\npassword=\(token)\n\n")
+    #expect(try home.coffer(item).out != before)
+    let end = try refresh.end()
+    #expect(end.status == 0, "\(end.err)")
+    let next = try home.coffer("auth token").out
+    #expect(try next != token && server.takes(next))
+    #expect(try server.control("counts")["refresh"] == 1)
+    try home.transcript("auth refresh --quiet")
+    #expect(try server.takes(home.coffer("auth token").out))
+  }
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `another login while a token is renewed stands`(kind: OAuthServer.Kind) throws {
+    let server = try OAuthServer(kind)
+    let home = try Home.loggedIn(server)
+    try server.hold(5, at: "/token")
+    let refresh = try home.start(["auth", "refresh", Home.host])
+    try eventually("the server is asked") { try server.control("counts")["refresh"] == 1 }
+    try home.transcript("auth login \(Home.host) --account ada --with-token --quiet", in: "by hand")
+    let end = try refresh.end()
+    #expect(end.status != 0 && end.err.contains("another login, or a logout, came while the token was renewed"), "\(end)")
+    try home.transcript("auth token", out: "by hand")
+  }
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `a vault that is locked in the midst of a renewal stays as it was, and the server takes the tokens back`(
+    kind: OAuthServer.Kind
+  ) throws {
+    let server = try OAuthServer(kind)
+    let home = try Home.loggedIn(server)
+    try home.transcript("unlock --quiet")
+    defer { _ = try? home.coffer("agent stop") }
+    let key = home.environment["COFFER_KEY_FILE"]
+    home.locked()
+    try server.hold(5, at: "/token")
+    let refresh = try home.start(["auth", "refresh", Home.host])
+    try eventually("the server is asked") { try server.control("counts")["refresh"] == 1 }
+    try home.transcript("lock --quiet")
+    let end = try refresh.end()
+    #expect(end.status == 69 && end.err.contains("the vault is locked"), "\(end)")
+    #expect(end.err.contains("the server has taken it back") && end.err.contains("try: coffer auth login \(Home.host)"), "\(end)")
+    #expect(try server.control("counts")["revoke"] == 1)
+    home.environment["COFFER_KEY_FILE"] = key
+    #expect(try home.coffer("auth refresh").status == 77)
+    try home.logIn(server)
+    try home.transcript("auth refresh --quiet")
+  }
+
   @Test(arguments: OAuthServer.Kind.present, [true, false])
   func `control-C ends a login, and nothing of it is left`(kind: OAuthServer.Kind, web: Bool) throws {
     guard web || OAuthServer.Kind.withCodes.contains(kind) else { return }
