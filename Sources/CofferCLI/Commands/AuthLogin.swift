@@ -110,7 +110,7 @@ struct LoginCommandAt<Place>: OpeningCommand {
 
   // MARK: A server
 
-  /// The server that is to be asked, and the name that the user gave it; nil where the token is there already.
+  /// The server that is to be asked, and the name whose client's secret goes to it; nil where the token is there already.
   private func askedServer(_ host: String, _ context: Context) throws -> (server: LoginServer, name: String?)? {
     if let issuer = server.issuer {
       return (LoginServer(place: .issuer(issuer), client: try clientID(nil), scopes: server.scope), nil)
@@ -118,8 +118,12 @@ struct LoginCommandAt<Place>: OpeningCommand {
     let names = provider.map { [$0] } ?? (withToken ? [] : [host])
     for name in names {
       if var saved = try LoginServers(context: context).server(name) {
-        if let client = server.clientID { saved.client = client }
         if !server.scope.isEmpty { saved.scopes = server.scope }
+        // Another client has another secret, or none.
+        if let client = server.clientID, client != saved.client {
+          saved.client = client
+          return (saved, nil)
+        }
         return (saved, name)
       }
       guard provider != nil || device || web || server.clientID != nil, let known = LoginServer.known(name) else { continue }

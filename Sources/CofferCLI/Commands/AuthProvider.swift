@@ -22,7 +22,8 @@ struct AuthProviderAddCommand: OpeningCommand {
     commandName: "add", abstract: "Name a server: by its issuer, or one that is known.",
     discussion: """
       Known are github, gitlab, google and microsoft, whose endpoints are public and fixed: --as says which one a host is. Of any other server \
-      the issuer is asked where everything is, at each login. The vault is opened for --client-secret-file alone.
+      the issuer is asked where everything is, at each login. Where there is a vault, it is opened: it keeps the client's secret, and forgets the \
+      one that the name had before.
       """)
 
   @Argument(help: "The name: the host that it logs in to, or another.") var name: String
@@ -51,11 +52,14 @@ struct AuthProviderAddCommand: OpeningCommand {
         "how '\(Printable.line(known ?? name))' logs in is not known",
         try: "--issuer URL, or --as github, gitlab, google or microsoft")
     }
-    let secret = try server.secret()
-    if let secret {
+    let servers = LoginServers(context: context)
+    // What the name had before is the secret of another client, and for another server perhaps.
+    if let secret = try server.secret() {
       try context.items().set(secret, for: LoginServers.secretName(name), keeping: 0)
+    } else {
+      try servers.removeSecret(name)
     }
-    try LoginServers(context: context).set(LoginServer(place: place, client: client, scopes: server.scope), as: name)
+    try servers.set(LoginServer(place: place, client: client, scopes: server.scope), as: name)
     let done =
       "\(Printable.line(name)) logs in at \(Printable.line(LoginServer(place: place, client: "", scopes: []).description))"
     context.done(done, elsewhere: done)
@@ -124,9 +128,7 @@ struct AuthProviderRemoveCommand: OpeningCommand {
     let servers = LoginServers(context: context)
     guard try servers.server(name) != nil else { throw noServer(name) }
     // First, so that where the vault cannot be opened nothing is forgotten by half.
-    if let vault = context.places.vault.path, FileFacts.exists(vault) {
-      try context.items().remove(LoginServers.secretName(name))
-    }
+    try servers.removeSecret(name)
     _ = try servers.remove(name)
     let done = "\(Printable.line(name)) is forgotten"
     context.done(done, elsewhere: done)

@@ -2,6 +2,7 @@ internal import Coffer
 internal import CofferLogin
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVault
 
 /// A server that logs in, and this program as it knows it: by an issuer, which says where everything is, or by a name that is known.
 struct LoginServer: Equatable {
@@ -78,6 +79,14 @@ struct LoginServers {
     try store.save(nil, for: Self.prefix + name)
     try store.close()
     return true
+  }
+
+  /// Removes the secret of the client of `name`, where there is a vault.
+  func removeSecret(_ name: String) throws {
+    if let vault = context.places.vault.path, !FileFacts.exists(vault) { return }
+    do { try context.items().remove(Self.secretName(name)) } catch let error as StoreError where error.kind == .noVault {
+      // On a server, which nobody has asked for one before.
+    }
   }
 
   /// The item that holds the secret of the client of `name`.

@@ -119,4 +119,34 @@ import Testing
     try home.transcript("auth provider remove github.com", err: "coffer: note: github.com is forgotten\n")
     try home.transcript("vault list", out: "")
   }
+
+  @Test func `a name that is given anew has the secret of no former client`() throws {
+    let home = try Home.withVault()
+    let file = try home.file("secret", "client secret")
+    try home.transcript("auth provider add corp --issuer https://a.example --client-id c1 --client-secret-file \(file) --quiet")
+    try home.transcript("vault get coffer.auth.provider corp", out: "client secret")
+    try home.transcript("auth provider add corp --issuer https://b.example --client-id c2 --quiet")
+    try home.transcript("vault list", out: "")
+    // Without a vault there is none to forget.
+    try home.transcript(
+      "auth provider add other --issuer https://b.example --client-id c2 --quiet --vault \(home.path)/none.sqlite")
+  }
+
+  @Test(arguments: OAuthServer.Kind.present.filter { $0 == .authlib })
+  func `another client at a server that has a name is not given the secret of the saved one`(kind: OAuthServer.Kind) throws {
+    let server = try OAuthServer(kind)
+    let home = try Home.withVault()
+    let file = try home.file("secret", OAuthServer.secret)
+    try home.transcript(
+      "auth provider add \(Home.host) --issuer \(server.issuer) --client-id service --scope read --client-secret-file \(file) --quiet"
+    )
+    for (client, hasSecret) in [("program", false), ("service", true)] {
+      let words = ["auth", "login", Home.host, "--account", "ada", "--client-id", client, "--device", "--no-browser"]
+      let login = StartedLogin(command: try home.start(words), isWeb: false)
+      try login.answer(server)
+      let end = try login.command.end()
+      #expect(end.status == 0, "\(client): \(end.err)")
+      #expect(try home.coffer("vault show \(Home.host) ada").out.contains("client_secret") == hasSecret, "\(client)")
+    }
+  }
 }
