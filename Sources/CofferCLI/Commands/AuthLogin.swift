@@ -82,7 +82,14 @@ struct LoginCommandAt<Place>: OpeningCommand {
     let client = OAuthClient(
       id: asked.server.client, secret: clientSecret, at: try asked.server.server(), scopes: asked.server.scopes)
     let tokens = try LoginFlow(context: context, opensBrowser: !noBrowser).tokens(client, device ? .device : web ? .web : nil)
-    do { try accounts.store(tokens, from: client, clientSecret: clientSecret, host, account) } catch {
+    do { try accounts.store(tokens, from: client, clientSecret: clientSecret, host, account) } catch let error as StoreError
+      where error.kind == .outcomeUnknown
+    {
+      guard try isStored(tokens, accounts, host, account, context, else: error) else {
+        takeBack(tokens, client, context)
+        throw error
+      }
+    } catch {
       takeBack(tokens, client, context)
       throw error
     }
@@ -90,6 +97,20 @@ struct LoginCommandAt<Place>: OpeningCommand {
       context.note("the server gave nothing that renews the token: log in again when it ends")
     }
     done(host, account, context)
+  }
+
+  /// Whether the vault has the tokens, where nobody said whether they were stored: those that it has are not taken back.
+  ///
+  /// - Throws: `unknown` where nobody can tell.
+  private func isStored(
+    _ tokens: OAuthTokens, _ accounts: AuthAccounts, _ host: String, _ account: String, _ context: Context,
+    else unknown: StoreError
+  ) throws -> Bool {
+    do { return try accounts.holds(tokens, host, account) } catch {
+      context.note(
+        "the server still takes the new tokens, and whether the vault has them could not be read: coffer auth status tells")
+      throw unknown
+    }
   }
 
   /// Has the server forget what the vault could not take: nobody has it.

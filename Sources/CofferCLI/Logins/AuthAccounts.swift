@@ -112,6 +112,15 @@ struct AuthAccounts {
         + secrets(of: name, refresh: tokens.refresh, client: clientSecret))
   }
 
+  /// Whether the login of that name has these tokens, by what renews it, and without that by the access token.
+  ///
+  /// - Throws: what reading throws, `.expired` among it: nobody can tell then.
+  func holds(_ tokens: OAuthTokens, _ host: String, _ account: String) throws -> Bool {
+    let name = try ItemName(service: host, account: account)
+    let stored = try items.get(tokens.refresh == nil ? name : name.field(named: RenewableLogin.refreshField))
+    return GitCredential.isSame(stored, tokens.refresh ?? tokens.access)
+  }
+
   /// The fields of a login, of which none of a former one stays.
   private func secrets(of name: ItemName, refresh: SecretForm?, client: SecretForm?) throws -> [ItemChange] {
     try [(RenewableLogin.refreshField, refresh), (RenewableLogin.secretField, client)].map { field, value in

@@ -168,6 +168,49 @@ import Testing
     try home.transcript("auth refresh --quiet")
   }
 
+  /// A login by way of an agent that runs below the program `tracer`; nil where there is no such agent.
+  private func login(byAgentBelow tracer: [String], _ home: Home, _ server: OAuthServer) throws -> (status: Int32, err: String)? {
+    let agent = try home.start(by: tracer, ["agent", "start", "--foreground"])
+    defer {
+      _ = try? home.coffer("agent stop")
+      _ = try? agent.end()
+    }
+    var hasEnded = false
+    try eventually("the agent runs") {
+      hasEnded = try agent.child.hasEnded()
+      return try hasEnded || home.coffer("agent status").status != 1
+    }
+    guard try !hasEnded && home.coffer("unlock --quiet").status == 0 else { return nil }
+    let login = try home.startLogin(server, web: true)
+    try login.answer(server)
+    let end = try login.command.end()
+    return (end.status, end.err)
+  }
+
+  @Test(arguments: OAuthServer.Kind.present.filter { $0 == .authlib })
+  func `whichever answer an agent dies before, the server takes back no token that the vault has`(kind: OAuthServer.Kind) throws {
+    let server = try OAuthServer(kind)
+    let home = try Home.loggedIn(server)
+    let log = home.path + "/answers"
+    guard access("/usr/bin/strace", X_OK) == 0,
+      try login(byAgentBelow: ["/usr/bin/strace", "-f", "-qq", "-o", log, "-e", "trace=sendto"], home, server)?.status == 0
+    else { return print("skipped: strace cannot trace an agent here") }
+    // strace counts the calls of each thread by itself, and a connection has a thread: the last answer of the busiest is that to the login.
+    let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").filter { $0.contains(" sendto(") }
+    let threads = Dictionary(grouping: lines) { $0.prefix { $0 != " " } }
+    let most = try #require(threads.values.map(\.count).max())
+    var wentOn = 0
+    for number in max(1, most - 11)...most {
+      let call = TracedCall(name: "sendto", number: number)
+      guard let end = try login(byAgentBelow: call.killer, home, server) else { continue }
+      if end.status == 0 && end.err.contains("unlocked here") { wentOn += 1 }
+      let token = try home.coffer("auth token")
+      #expect(try token.status == 0 && server.takes(token.out), "\(call): \(end) \(token)")
+    }
+    #expect(wentOn > 0, "no login went on after its agent's death")
+    #expect(try home.coffer("vault verify").status == 0)
+  }
+
   @Test(arguments: OAuthServer.Kind.present, [true, false])
   func `control-C ends a login, and nothing of it is left`(kind: OAuthServer.Kind, web: Bool) throws {
     guard web || OAuthServer.Kind.withCodes.contains(kind) else { return }
