@@ -105,7 +105,9 @@ struct CargoProvider {
       return try refuse(Refusal(kind: "not-found"))
     }
     let token = try found.secret.line(of: found.name, for: "cargo")
-    let cache = found.expires.map { "\"cache\":\"expires\",\"expiration\":\(Int64($0.timeIntervalSince1970))" }
+    // git's helper may have been given an end that is further away than cargo counts: the token is as good as one without.
+    let expires = found.expires.flatMap { Int64(exactly: $0.timeIntervalSince1970.rounded(.down)) }
+    let cache = expires.map { "\"cache\":\"expires\",\"expiration\":\($0)" }
     try JSONText.write(
       "{\"Ok\":{\"kind\":\"get\",\(cache ?? "\"cache\":\"session\""),\"operation_independent\":true,\"token\":", token.bytes,
       "}}\n")

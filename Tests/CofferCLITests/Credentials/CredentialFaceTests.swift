@@ -151,6 +151,13 @@ struct CredentialFaceTests {
     try home.transcript("vault set cargo-registry:b --expires 1h", in: "t")
     let expiring = try cargo([#"{"v":1,"registry":{"index-url":"b"},"kind":"get"}"#])[0]
     #expect(expiring.contains(#""cache":"expires","expiration":"#))
+    // An end that no count of cargo's holds.
+    try home.transcript(
+      "credential git store",
+      in:
+        "protocol=https\nhost=far.example\nusername=a\npassword=far\npassword_expiry_utc=9999999999999999999\noauth_refresh_token=r\n\n"
+    )
+    #expect(try cargo([#"{"v":1,\#(registry),"kind":"get","args":["https://far.example"]}"#]) == [got + #""far"}}"#])
     for (line, text) in [
       (#"{"v":2,"kind":"get"}"#, "cargo speaks version 2"), ("hunter2", "line 1: "), (#"{"v":1,"kind":"#, "line 1: "),
       (#"{"v":1,\#(registry),"kind":"login"}"#, "no terminal to ask at"),
