@@ -12,7 +12,7 @@ public final class BrowserLogin: Sendable {
 
   private let client: OAuthClient
   private let door: LoopbackDoor
-  private let state: String
+  private let state: SecretForm
   private let verifier: SecretForm
   private let redirect: String
 
@@ -22,12 +22,13 @@ public final class BrowserLogin: Sendable {
   init(_ client: OAuthClient, _ page: Endpoint) throws {
     door = try LoopbackDoor()
     redirect = "http://127.0.0.1:\(door.port)/callback"
-    state = try Self.randomWord().bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    state = try Self.randomWord()
     verifier = try Self.randomWord()
     self.client = client
     let challenge = try Self.base64url(SecretDigest.sha256.hash(verifier.bytes))
     var parameters = [
-      ("response_type", "code"), ("client_id", client.id), ("redirect_uri", redirect), ("state", state),
+      ("response_type", "code"), ("client_id", client.id), ("redirect_uri", redirect),
+      ("state", state.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }),
       ("code_challenge", challenge.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }),
       ("code_challenge_method", "S256"),
     ]
@@ -39,15 +40,14 @@ public final class BrowserLogin: Sendable {
 
   /// Waits until the browser comes back, and fetches the tokens.
   ///
-  /// - Throws: `StoreError` `.loginRefused` when the person said no, nobody came within five minutes, or what came back is of another login or
+  /// - Throws: `StoreError` `.loginRefused` when the person said no, nobody came within five minutes, or what came back is of
   ///   another server; what ``OAuthClient/tokensOfItsOwn()`` throws.
   public func wait() async throws -> OAuthTokens { try await Cancellation.run { try self.wait($0) } }
 
   /// The same, on the calling thread.
   package func wait(_ cancellation: Cancellation) throws -> OAuthTokens {
     defer { door.close() }
-    let answer = try door.answer(within: Self.longestWait, cancellation)
-    guard answer["state"] == state else { throw refused("what came back is of another login", cure: "log in again") }
+    let answer = try door.answer(of: state, within: Self.longestWait, cancellation)
     if let issuer = answer["iss"], let expected = client.server.issuer, issuer != expected {
       throw refused("what came back is of another server", cure: "log in again; if it stays so, the page is not the server's")
     }

@@ -1,5 +1,7 @@
 internal import CCofferPlatform
+internal import CofferMemory
 internal import CofferPlatform
+internal import CofferStorage
 internal import Synchronization
 
 /// A port of this machine at which a browser comes back once, with the answer in the address that it asks for.
@@ -32,8 +34,9 @@ final class LoopbackDoor: Sendable {
     }
   }
 
-  /// The parameters that the browser brings to `/callback`. Whoever asks for something else is told that there is nothing.
-  func answer(within seconds: Double, _ cancellation: Cancellation) throws -> [String: String] {
+  /// The parameters that the browser brings to `/callback`, `state` among them. Whoever asks for something else, or does not know the state, is
+  /// told that there is nothing: any user of this machine can knock, and only who knows the state ends the wait.
+  func answer(of state: SecretForm, within seconds: Double, _ cancellation: Cancellation) throws -> [String: String] {
     let deadline = ContinuousClock.now + .seconds(seconds)
     let listening = socket.withLock { $0 }
     while ContinuousClock.now < deadline {
@@ -42,7 +45,9 @@ final class LoopbackDoor: Sendable {
       let peer = coffer_accept(listening)
       guard peer >= 0 else { continue }
       defer { _ = CofferPlatform.close(peer) }
-      guard let line = Self.requestLine(peer), let parameters = Self.parameters(line) else {
+      guard let line = Self.requestLine(peer), let parameters = Self.parameters(line),
+        try Self.isSame(parameters["state"], state)
+      else {
         Self.reply(peer, "404 Not Found", "There is nothing here.")
         continue
       }
@@ -50,6 +55,12 @@ final class LoopbackDoor: Sendable {
       return parameters
     }
     throw StoreError(.loginRefused, "nobody came back from the browser within \(Int(seconds / 60)) minutes", cure: "log in again")
+  }
+
+  private static func isSame(_ given: String?, _ state: SecretForm) throws -> Bool {
+    guard let given else { return false }
+    let bytes = try given.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+    return bytes.isEqual(to: state.bytes)
   }
 
   private static func isReady(_ descriptor: Int32, _ milliseconds: Int32) -> Bool {

@@ -136,13 +136,12 @@ import Testing
   }
 
   @Test(arguments: OAuthServer.Kind.present)
-  func `what the browser brings of another login, another server or of nothing is refused`(kind: OAuthServer.Kind) async throws {
+  func `what the browser brings of another server or of nothing is refused`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let client = try await client(server)
     // Glewlwyd says that it names itself in each answer, and is not believed without.
     let issuer = "&iss=\(server.issuer)"
     for (query, what) in [
-      ("code=stolen&state=another", "what came back is of another login"),
       ("state=STATE\(issuer)", "what came back holds no code"),
       ("error=access_denied&state=STATE\(issuer)", "the server refuses the login: access_denied"),
       ("code=c&state=STATE&iss=https://elsewhere.example", "what came back is of another server"),
@@ -158,6 +157,25 @@ import Testing
         Issue.record("\(query) is taken")
       } catch let error as StoreError { #expect(error.kind == .loginRefused && error.what.hasPrefix(what), "\(query): \(error)") }
     }
+  }
+
+  @Test(arguments: OAuthServer.Kind.present)
+  func `whoever comes without this login's state finds nothing, and the login goes on`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let login = try await client(server).loginByBrowser()
+    let parts = try #require(URLComponents(string: login.url)?.queryItems)
+    let redirect = try #require(parts.first { $0.name == "redirect_uri" }?.value)
+    let state = try #require(parts.first { $0.name == "state" }?.value)
+    async let waited = login.wait()
+    for query in [
+      "x=1", "code=stolen&state=another", "code=stolen&state=", "error=access_denied", "code=stolen&state=\(state.dropLast())",
+      "code=stolen&state=\(state)x",
+    ] {
+      let page = try await server.visit("\(redirect)?\(query)")
+      #expect(page.contains("There is nothing here.") && !page.contains("You can close this page"), "\(query)")
+    }
+    #expect(try await server.visit(login.url).contains("You can close this page"))
+    #expect(try await server.takes(text(waited.access)))
   }
 
   @Test(arguments: OAuthServer.Kind.present)
