@@ -7,7 +7,8 @@ public import FoundationEssentials
 public struct DeviceLogin: Sendable {
   /// The page to open.
   public let verificationURL: String
-  /// The page with the code in it already; nil where the server gave none.
+  /// The page with the code in it already; nil where the server gave none. As an argument of a program it can be read by every user of the
+  /// machine, who can then answer the code with an account of their own.
   public let completeURL: String?
   /// The code to enter there.
   public let userCode: String

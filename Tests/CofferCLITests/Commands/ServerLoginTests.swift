@@ -149,4 +149,27 @@ import Testing
       #expect(try home.coffer("vault show \(Home.host) ada").out.contains("client_secret") == hasSecret, "\(client)")
     }
   }
+
+  @Test(arguments: OAuthServer.Kind.present.filter { $0 == .authlib }, [true, false])
+  func `a browser's arguments hold no code, and with --no-browser there is no browser`(kind: OAuthServer.Kind, opens: Bool) throws
+  {
+    let server = try OAuthServer(kind)
+    let home = try Home.withVault()
+    try home.know(server)
+    let seen = home.path + "/seen"
+    home.environment["BROWSER"] = try home.file(
+      "browser", "#!/bin/sh\nprintf '%s' \"$*\" > '\(seen).new' && mv '\(seen).new' '\(seen)'\n", mode: 0o755)
+    let terminal = try PseudoTerminal()
+    let login = try terminal.coffer("auth login \(Home.host) --device\(opens ? "" : " --no-browser")", in: home)
+    // It asks the server whether the person has answered once the browser is there.
+    try eventually("the server is asked") { try server.control("counts")["token", default: 0] > 0 }
+    if opens {
+      try eventually("the browser runs") { home.exists("seen") }
+      #expect(try home.content("seen") == "\(server.issuer)/device")
+    } else {
+      #expect(!home.exists("seen"))
+    }
+    kill(login.id, SIGINT)
+    #expect(try login.wait() == 130)
+  }
 }
