@@ -52,6 +52,25 @@ import Testing
     ] { #expect(LoopbackDoor.parameters(line) == nil, "\(line)") }
   }
 
+  @Test func `a peer that has closed ends no program that is asking it, and leaves no signal behind`() throws {
+    let blocksPipe = {
+      var mask = sigset_t()
+      pthread_sigmask(SIG_BLOCK, nil, &mask)
+      return sigismember(&mask, SIGPIPE) == 1
+    }
+    let didBlock = blocksPipe()
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    close(ends[0])
+    defer { close(ends[1]) }
+    let (count, code, wasRaised) = ClosedPipe.ignored {
+      let count = write(ends[1], "x", 1)
+      return (count, errno, ClosedPipe.isWaiting)
+    }
+    #expect(count == -1 && code == EPIPE && wasRaised)
+    #expect(!ClosedPipe.isWaiting && blocksPipe() == didBlock)
+  }
+
   @Test func `a form is encoded as every server reads it`() throws {
     var form = Form()
     form.add("a", "b c&d=é")

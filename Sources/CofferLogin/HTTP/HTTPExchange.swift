@@ -25,7 +25,11 @@ struct HTTPExchange: ~Copyable {
     self.endpoint = endpoint
   }
 
-  deinit { library.easy_cleanup(handle) }
+  deinit {
+    let (curl, ended) = (library, handle)
+    // What ends an encrypted connection is written too.
+    ClosedPipe.ignored { curl.easy_cleanup(ended) }
+  }
 
   /// Whether libcurl can be loaded; nil, or why not.
   static func obstacle() -> String? {
@@ -120,7 +124,8 @@ struct HTTPExchange: ~Copyable {
           return Unmanaged<Cancellation>.fromOpaque(context).takeUnretainedValue().isCancelled ? 1 : 0
         }, Unmanaged.passUnretained(cancellation).toOpaque())
     }
-    let code = library.easy_perform(handle)
+    let (curl, request) = (library, handle)
+    let code = ClosedPipe.ignored { curl.easy_perform(request) }
     return try withExtendedLifetime((body, cancellation)) {
       guard code == 0 else { throw failure(code, body) }
       var status = 0

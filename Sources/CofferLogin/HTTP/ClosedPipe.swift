@@ -1,0 +1,35 @@
+internal import CofferPlatform
+
+/// Keeps SIGPIPE from a thread on which a library writes to sockets: libcurl's own writes raise none, those of the library that encrypts for it
+/// may, and a server that closes early must not end the program.
+enum ClosedPipe {
+  /// What `body` returns. A signal that it raised is gone afterwards; one that waited before waits on.
+  ///
+  /// Source: curl.se/libcurl/c/CURLOPT_NOSIGNAL.html: with that option libcurl leaves the signal to the program.
+  static func ignored<Result>(_ body: () throws -> Result) rethrows -> Result {
+    // Elsewhere libcurl has the socket raise none.
+    #if os(Linux)
+      var pipe = sigset_t()
+      var before = sigset_t()
+      sigemptyset(&pipe)
+      sigaddset(&pipe, SIGPIPE)
+      let waitedBefore = isWaiting
+      pthread_sigmask(SIG_BLOCK, &pipe, &before)
+      defer {
+        if !waitedBefore, isWaiting {
+          var atOnce = timespec()
+          while sigtimedwait(&pipe, nil, &atOnce) < 0, errno == EINTR {}
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+      }
+    #endif
+    return try body()
+  }
+
+  /// Whether a SIGPIPE waits for this thread, or for the whole program.
+  static var isWaiting: Bool {
+    var waiting = sigset_t()
+    sigpending(&waiting)
+    return sigismember(&waiting, SIGPIPE) == 1
+  }
+}
