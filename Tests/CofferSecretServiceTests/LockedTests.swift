@@ -130,6 +130,27 @@ import Testing
     #expect(loop.isUnlocked)
   }
 
+  @Test func `a search for changes that cannot begin does not wake the service`() throws {
+    guard let service = try TestService() else { return }
+    let settings = SecretServiceSettings(client: service.client) { (_) throws(StoreError) in
+      throw StoreError(.locked, "no process unlocks it", cure: "none")
+    }
+    let loop = try ServiceLoop(Bus(address: service.bus.address), settings, Inbox())
+    #expect(loop.timeLeft() == nil)
+    let unlocked = try service.client.moment(after: nil)
+    loop.note(unlocked)
+    #expect(try #require(loop.timeLeft()) <= .zero, "it can begin at once")
+    loop.startDueSurvey()
+    // A change while one is under way.
+    loop.note(unlocked)
+    #expect(loop.surveyIsDue && loop.surveyIsRunning && loop.timeLeft() == nil)
+    loop.surveyed(nil, .zero)
+    #expect(try #require(loop.timeLeft()) <= .zero)
+    try service.client.lock()
+    loop.note(try service.client.moment(after: nil))
+    #expect(loop.surveyIsDue && loop.timeLeft() == nil, "it waits for the vault, which may stay locked for days")
+  }
+
   /// What `call` gives once it does not come too late for a machine that is busy.
   private func insist<Answer>(_ call: () throws -> Answer) throws -> Answer {
     while true {

@@ -123,9 +123,10 @@ final class ServiceLoop {
   }
 
   /// How long nothing has to be done by itself.
-  private func timeLeft() -> Duration? {
-    let deadlines =
-      parked.compactMap { calls[$0]?.deadline } + [unlocker.deadline].compactMap(\.self) + (surveyIsDue ? [nextSurvey] : [])
+  func timeLeft() -> Duration? {
+    // One that cannot begin by itself is no reason to wake: the end of the one under way and the unlocking of the vault do that.
+    let survey = surveyIsDue && isUnlocked && !surveyIsRunning ? [nextSurvey] : []
+    let deadlines = parked.compactMap { calls[$0]?.deadline } + [unlocker.deadline].compactMap(\.self) + survey
     return deadlines.min().map { $0 - .now }
   }
 
