@@ -150,6 +150,42 @@ import Testing
     #expect(try client.refusal { _ = try client.create("x", [:], "y", in: work, session: session) } == "NoSuchObject")
   }
 
+  @Test func `collections and aliases are told apart by their bytes, whatever characters Unicode makes of them`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    let session = try client.openPlain()
+    // The mark makes one character with what stands before the name in the vault; the two others are one text to Unicode.
+    let names = ["\u{301}x", "caf\u{E9}", "cafe\u{301}"]
+    for name in names {
+      let made = try client.call(BusClient.root, .service, "CreateCollection") { (message) throws(Refusal) in
+        try message.putArray("{sv}") { () throws(Refusal) in
+          try message.putProperty("org.freedesktop.Secret.Collection.Label", "s") { () throws(Refusal) in try message.put(name) }
+        }
+        try message.put(name)
+      }
+      let path = try made.objectPath()
+      #expect(path == ObjectPath.of(collection: name))
+      let alias = try client.call(BusClient.root, .service, "ReadAlias") { (message) throws(Refusal) in try message.put(name) }
+      #expect(try alias.objectPath() == path)
+    }
+    var items: [String] = []
+    for name in names {
+      let path = ObjectPath.of(collection: name)
+      let item = try client.create("a", ["k": "v"], Self.hexadecimal(name), in: path, session: session)
+      #expect(item.hasPrefix(path + "/"))
+      #expect(try client.search(["k": "v"], in: ObjectPath.of(alias: name)) == [item])
+      #expect(try client.secret(item, session: session).text == Self.hexadecimal(name))
+      items.append(item)
+    }
+    #expect(try client.search(["k": "v"]) == items.sorted())
+    #expect(try client.call(ObjectPath.of(collection: names[1]), .collection, "Delete").objectPath() == "/")
+    #expect(try client.search(["k": "v"]) == [items[0], items[2]].sorted())
+    let left = try client.collections()
+    #expect(names.map { left.contains(ObjectPath.of(collection: $0)) } == [true, false, true])
+  }
+
+  private static func hexadecimal(_ text: String) -> String { text.utf8.map { String($0, radix: 16) }.joined() }
+
   @Test func `the session's collection is never locked, and nothing of it is in the vault`() throws {
     guard let service = try TestService(unlocked: false) else { return }
     let client = try BusClient(service.bus.address)

@@ -1,3 +1,5 @@
+internal import CofferStorage
+
 /// An object of the service, by its path. Source: Secret Service API 0.2, "Object paths".
 enum ObjectPath: Hashable, Sendable {
   case service
@@ -54,7 +56,7 @@ enum ObjectPath: Hashable, Sendable {
   static func of(prompt number: UInt64) -> String { root + "/prompt/p\(number)" }
 }
 
-/// Where an item is.
+/// Where an item is: two paths are one where their bytes are.
 struct ItemPath: Hashable, Sendable {
   /// The name of its collection.
   let collection: String
@@ -62,4 +64,13 @@ struct ItemPath: Hashable, Sendable {
   let element: String
 
   var text: String { ObjectPath.of(collection: collection) + "/" + element }
+
+  static func == (left: ItemPath, right: ItemPath) -> Bool {
+    left.element == right.element && left.collection.hasSameBytes(as: right.collection)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(element)
+    for byte in collection.utf8 { hasher.combine(byte) }
+  }
 }

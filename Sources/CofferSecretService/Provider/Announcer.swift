@@ -76,7 +76,7 @@ final class Announcer {
         try signal.putProperty("Label", "s") { () throws(Refusal) in try signal.put(collection.label) }
       }
     }
-    guard old.collections.map(\.name) != new.collections.map(\.name) else { return }
+    guard old.collections.map(\.path) != new.collections.map(\.path) else { return }
     changed(.service, at: ObjectPath.root) { (signal) throws(Refusal) in
       try signal.putProperty("Collections", "ao") { () throws(Refusal) in try signal.put(paths: new.collections.map(\.path)) }
     }

@@ -82,7 +82,7 @@ final class MethodCalls {
       let alias = try message.string()
       // Known while the vault is locked, without a prompt: programs ask for it first of all.
       try service.reply(message) { [book = service.book] (answer) throws(Refusal) in
-        try answer.put(path: book.aliases[alias].map(ObjectPath.of(collection:)) ?? ObjectPath.none)
+        try answer.put(path: book.collection(behind: alias).map(ObjectPath.of(collection:)) ?? ObjectPath.none)
       }
     case "SetAlias": try setAlias(message)
     default: throw .unknownMethod(method)

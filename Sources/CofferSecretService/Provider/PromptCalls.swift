@@ -71,7 +71,7 @@ final class PromptCalls {
   private func isKnown(_ path: String) -> Bool {
     switch ObjectPath(path) {
     case .collection(let name): service.book[name] != nil || !service.isUnlocked
-    case .alias(let name): service.book.aliases[name] != nil || !service.isUnlocked
+    case .alias(let name): service.book.collection(behind: name) != nil || !service.isUnlocked
     case .item(let item): service.book[item.collection] != nil || !service.isUnlocked
     default: false
     }

@@ -32,7 +32,7 @@ final class PropertyCalls {
   private func known(_ object: ObjectPath) -> CollectionState? {
     switch object {
     case .collection(let name): service.book[name]
-    case .alias(let alias): service.book.aliases[alias].flatMap { service.book[$0] }
+    case .alias(let alias): service.book.collection(behind: alias).flatMap { service.book[$0] }
     default: nil
     }
   }
@@ -209,7 +209,7 @@ final class PropertyCalls {
     case .folder("/org/freedesktop"): return ["portal", "secrets"]
     case .folder("/org/freedesktop/portal"): return ["desktop"]
     case .folder(ObjectPath.root + "/collection"): return service.book.collections.map { PathElement.encode($0.name) }
-    case .folder(ObjectPath.root + "/aliases"): return service.book.aliases.keys.sorted().map(PathElement.encode)
+    case .folder(ObjectPath.root + "/aliases"): return service.book.aliasElements
     case .folder(ObjectPath.root + "/session"):
       return service.sessions.names(of: client)
     case .folder(ObjectPath.root + "/prompt"): return service.prompts.names(of: client)

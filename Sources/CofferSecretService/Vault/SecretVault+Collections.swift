@@ -16,13 +16,13 @@ extension SecretVault {
     }
     var book = CollectionBook()
     // A collection that somebody made at the shell has items and no item of its own.
-    for service in services { book.note(CollectionState(name: String(service.dropFirst(VaultNaming.prefix.count)), label: "")) }
+    for name in services.compactMap(VaultNaming.collection(of:)) { book.note(CollectionState(name: name, label: "")) }
     for item in own where !item.name.account.isEmpty {
       book.note(
         CollectionState(
           name: item.name.account, label: item.metadata.label, created: item.created.seconds, modified: item.modified.seconds))
-      for name in item.metadata.attributes.keys where name.hasPrefix(VaultNaming.alias) {
-        book.aliases[String(name.dropFirst(VaultNaming.alias.count))] = item.name.account
+      for alias in item.metadata.attributes.keys.compactMap({ $0.rest(after: VaultNaming.alias) }) {
+        book.lead(alias, to: item.name.account)
       }
     }
     return book
@@ -36,7 +36,7 @@ extension SecretVault {
 
   /// The collection behind an alias.
   func collection(behind alias: String) throws(Refusal) -> String {
-    guard let name = try book().aliases[alias] else { throw .noSuchObject(ObjectPath.of(alias: alias)) }
+    guard let name = try book().collection(behind: alias) else { throw .noSuchObject(ObjectPath.of(alias: alias)) }
     return name
   }
 
@@ -45,7 +45,7 @@ extension SecretVault {
   /// - Returns: its name.
   func createCollection(_ label: String, alias: String, by client: AgentClient) throws(Refusal) -> String {
     let book = try book()
-    if !alias.isEmpty, let name = book.aliases[alias] { return name }
+    if !alias.isEmpty, let name = book.collection(behind: alias) { return name }
     let name = Self.freeName(label, book)
     var metadata = ItemMetadata(label: label)
     if !alias.isEmpty { metadata.attributes[VaultNaming.alias + alias] = "" }
@@ -101,14 +101,14 @@ extension SecretVault {
     query.attributeNames = [key]
     let asked = query
     let holders = try asking(ObjectPath.root) { () throws(StoreError) in try client.find(asked).items() }
-    for holder in holders where holder.name.account != name {
+    for holder in holders where name?.hasSameBytes(as: holder.name.account) != true {
       var metadata = holder.metadata
       metadata.attributes[key] = nil
       try write(holder.name.account, metadata, by: client)
     }
-    guard let name, !holders.contains(where: { $0.name.account == name }) else { return }
+    guard let name, !holders.contains(where: { $0.name.account.hasSameBytes(as: name) }) else { return }
     // It leads there without an item of its own.
-    if CollectionBook.standardAliases[alias] == name { return }
+    if CollectionBook().collection(behind: alias) == name { return }
     var metadata = try ownItem(name)
     metadata.attributes[key] = ""
     try write(name, metadata, by: client)
@@ -121,7 +121,7 @@ extension SecretVault {
     try requireCollection(name)
     let path = ObjectPath.of(collection: name)
     guard name != CollectionState.session else { throw .notSupported("the session's collection ends with the session") }
-    guard try book().aliases["default"] != name else {
+    guard try book().collection(behind: "default")?.hasSameBytes(as: name) != true else {
       throw .notSupported("it is the default collection: have the alias lead to another one first")
     }
     guard name != CollectionState.login else { throw .notSupported("the login collection is always there") }

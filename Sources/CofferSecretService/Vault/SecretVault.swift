@@ -48,7 +48,7 @@ final class SecretVault: Sendable {
       let asked = query
       let all = try asking(ObjectPath.root) { () throws(StoreError) in try client.find(asked).items() }
         .compactMap(VaultNaming.stored)
-        .filter { item in item.matches(attributes) && (collection.map { $0 == item.path.collection } ?? true) }
+        .filter { item in item.matches(attributes) && (collection?.hasSameBytes(as: item.path.collection) ?? true) }
       found = all.filter { !$0.isShared } + all.filter(\.isShared)
     }
     if collection == nil || collection == CollectionState.session { found += state.memory.withLock { $0.find(attributes) } }
@@ -136,7 +136,7 @@ final class SecretVault: Sendable {
 
   /// The attributes that the vault keeps of an item whose client gave it `attributes`.
   private static func attributes(_ attributes: [String: String], of item: VaultItem) -> [String: String] {
-    guard !item.name.service.hasPrefix(VaultNaming.prefix) else { return attributes }
+    guard VaultNaming.collection(of: item.name.service) == nil else { return attributes }
     return attributes.merging([VaultNaming.shared: item.metadata.attributes[VaultNaming.shared] ?? ""]) { _, mark in mark }
   }
 

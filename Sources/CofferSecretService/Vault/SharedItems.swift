@@ -5,7 +5,7 @@ public enum SharedItems {
   /// Whether an item can be shared: those of collections are shown in any case, and what applications have by the portal is theirs alone.
   public static func canBeShared(_ item: VaultItem) -> Bool {
     let service = item.name.service
-    return !service.hasPrefix(VaultNaming.prefix) && service != VaultNaming.collections && service != VaultNaming.portal
+    return VaultNaming.collection(of: service) == nil && service != VaultNaming.collections && service != VaultNaming.portal
   }
 
   /// What is said of an item once it is shared in the login collection, or no longer; nil where that is so already.

@@ -18,7 +18,10 @@ struct StoredItem: Sendable, Equatable {
 
   /// Whether it has all of `wanted`, byte by byte.
   func matches(_ wanted: [String: String]) -> Bool {
-    wanted.allSatisfy { name, value in attributes[name]?.hasSameBytes(as: value) ?? false }
+    wanted.allSatisfy { name, value in
+      guard let place = attributes.index(forKey: name) else { return false }
+      return attributes[place].key.hasSameBytes(as: name) && attributes[place].value.hasSameBytes(as: value)
+    }
   }
 }
 
@@ -45,28 +48,37 @@ struct CollectionState: Sendable, Equatable {
   static let standard = [CollectionState(name: login, label: "Login"), CollectionState(name: session, label: "session")]
 }
 
-/// The collections and their aliases, at one moment.
+/// The collections and their aliases, at one moment. Names are told apart by their bytes, as the vault does, and not by the characters that
+/// Unicode makes of them: each is found by its element of a path, which is ASCII.
 struct CollectionBook: Sendable, Equatable {
   private(set) var collections = CollectionState.standard
-  /// Where each collection stands, by name: clients can make thousands, and with each change all are looked up.
+  /// Where each collection stands, by its element: clients can make thousands, and with each change all are looked up.
   private var places = Dictionary(uniqueKeysWithValues: CollectionState.standard.enumerated().map { ($1.name, $0) })
-  /// The name of the collection behind each alias.
-  var aliases = standardAliases
-
-  /// `default` leads to the login collection until it is set, and `session` always to the one of the session, as with other providers.
-  static let standardAliases = [
+  /// The name of the collection behind each alias, by the alias's element. `default` leads to the login collection until it is set, and
+  /// `session` always to the one of the session, as with other providers.
+  private var aliases = [
     "default": CollectionState.login, "session": CollectionState.session, "login": CollectionState.login,
   ]
 
-  subscript(name: String) -> CollectionState? { places[name].map { collections[$0] } }
+  subscript(name: String) -> CollectionState? { places[PathElement.encode(name)].map { collections[$0] } }
+
+  /// The name of the collection that an alias leads to; nil where it leads to none.
+  func collection(behind alias: String) -> String? { aliases[PathElement.encode(alias)] }
+
+  /// The last parts of the paths of all aliases.
+  var aliasElements: [String] { aliases.keys.sorted() }
+
+  /// Takes over where an alias leads.
+  mutating func lead(_ alias: String, to name: String) { aliases[PathElement.encode(alias)] = name }
 
   /// Takes over what is said of a collection.
   mutating func note(_ state: CollectionState) {
     guard !state.name.isEmpty, state.name != CollectionState.session else { return }
-    guard let place = places[state.name] else {
+    let element = PathElement.encode(state.name)
+    guard let place = places[element] else {
       var new = state
       if new.label.isEmpty { new.label = new.name }
-      places[state.name] = collections.count
+      places[element] = collections.count
       return collections.append(new)
     }
     if !state.label.isEmpty { collections[place].label = state.label }

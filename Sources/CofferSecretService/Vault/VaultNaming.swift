@@ -17,6 +17,9 @@ enum VaultNaming {
 
   static func service(of collection: String) -> String { prefix + collection }
 
+  /// The collection that is the service of that name; nil for a service that is none.
+  static func collection(of service: String) -> String? { service.rest(after: prefix) }
+
   /// The name of an item of a collection.
   static func name(_ collection: String, _ account: String) throws(Refusal) -> ItemName {
     do throws(StoreError) { return try ItemName(service: service(of: collection), account: account) } catch {
@@ -27,8 +30,8 @@ enum VaultNaming {
   /// What an item of the vault is in a collection; nil where it is in none.
   static func stored(_ item: VaultItem) -> StoredItem? {
     let path: ItemPath, attributes: [String: String]
-    if item.name.service.hasPrefix(prefix) {
-      let collection = String(item.name.service.dropFirst(prefix.count))
+    let own = collection(of: item.name.service)
+    if let collection = own {
       guard !collection.isEmpty, collection != CollectionState.session else { return nil }
       path = ItemPath(collection: collection, element: PathElement.encode(item.name.account))
       attributes = item.metadata.attributes
@@ -39,7 +42,7 @@ enum VaultNaming {
       path = ItemPath(collection: collection, element: sharedStart + hexadecimal(item.id))
       attributes = sharedAttributes(item)
     }
-    let label = item.metadata.label.isEmpty && !item.name.service.hasPrefix(prefix) ? item.name.description : item.metadata.label
+    let label = item.metadata.label.isEmpty && own == nil ? item.name.description : item.metadata.label
     return StoredItem(
       path: path, label: label, attributes: attributes, created: item.created, modified: item.modified,
       id: item.id,
@@ -61,7 +64,7 @@ enum VaultNaming {
 
   /// The id of the shared item whose path ends so; nil for an item of the collection itself.
   static func sharedID(_ element: String) -> String? {
-    element.hasPrefix(sharedStart) ? String(element.dropFirst(sharedStart.count)) : nil
+    element.rest(after: sharedStart)
   }
 
   static func hexadecimal(_ id: UUID) -> String { id.uuidString.replacing("-", with: "").lowercased() }
