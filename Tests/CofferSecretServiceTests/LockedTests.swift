@@ -22,7 +22,7 @@ import Testing
     }
     #expect(isLocked)
     let alias = try client.call(BusClient.root, .service, "ReadAlias") { (message) throws(Refusal) in try message.put("default") }
-    #expect(try alias.objectPath() == BusClient.login)
+    #expect(try alias.objectPath() == BusClient.defaultAlias, "where it leads is sealed")
     let all = try client.call(BusClient.login, .propertiesOf, "GetAll") { (message) throws(Refusal) in
       try message.put("org.freedesktop.Secret.Collection")
     }
@@ -128,6 +128,90 @@ import Testing
     try service.unlock()
     loop.note(try service.client.moment(after: nil))
     #expect(loop.isUnlocked)
+  }
+
+  /// Has `default` lead to the collection "Work", which has one item, as a client of an earlier session left it.
+  private func makeWorkDefault(_ service: TestService) throws {
+    let vault = try service.vault()
+    let metadata = ItemMetadata(label: "My Work", attributes: [VaultNaming.alias + "default": ""])
+    try vault.set(
+      SecretForm(TestService.secret(""), metadata: metadata), for: ItemName(service: VaultNaming.collections, account: "Work"))
+    try vault.set(SecretForm(TestService.secret("s")), for: ItemName(service: VaultNaming.service(of: "Work"), account: "a"))
+  }
+
+  @Test func `what is asked of the default collection before the vault is read is of the one that it is`() throws {
+    guard let service = try TestService(unlocked: false, patience: .seconds(600)) else { return }
+    try makeWorkDefault(service)
+    let address = service.bus.address
+    let client = try BusClient(address)
+    func read(_ alias: String) throws -> String {
+      try client.call(BusClient.root, .service, "ReadAlias") { (message) throws(Refusal) in try message.put(alias) }.objectPath()
+    }
+    #expect(try read("default") == BusClient.defaultAlias && client.isLocked(BusClient.defaultAlias))
+    #expect(try read("session") == BusClient.root + "/collection/session", "that one is never locked")
+    let (items, labelled) = (Collected<[String]>(), Collected<Bool>())
+    let group = DispatchGroup()
+    let calls: [@Sendable (BusClient) throws -> Void] = [
+      { client in
+        items.add(
+          try client.property(BusClient.defaultAlias, .collection, "Items", "ao") { (answer) throws(Refusal) in
+            try answer.paths()
+          })
+      },
+      { client in
+        try client.call(BusClient.defaultAlias, .propertiesOf, "Set") { (message) throws(Refusal) in
+          try message.put(Interface.collection.name)
+          try message.put("Label")
+          try message.putVariant("s") { () throws(Refusal) in try message.put("Renamed") }
+        }
+        labelled.add(true)
+      },
+    ]
+    for call in calls {
+      group.enter()
+      Thread.detachNewThread {
+        do { try call(BusClient(address)) } catch { Issue.record(error) }
+        group.leave()
+      }
+    }
+    // Both wait by then, on most machines.
+    for _ in 0..<20 { #expect(try client.isLocked()) }
+    #expect(items.all.isEmpty && labelled.all.isEmpty)
+    try service.unlock()
+    group.wait()
+    let work = BusClient.root + "/collection/Work"
+    #expect(items.all == [[work + "/a"]])
+    #expect(try client.text(work, .collection, "Label") == "Renamed")
+    #expect(try client.text(BusClient.login, .collection, "Label") == "Login")
+    eventually("the service has read where it leads") { (try? read("default")) == work }
+  }
+
+  @Test func `where the machine opens the vault by itself, an alias is read from it first`() throws {
+    guard let service = try TestService(unlocked: false, ownKey: true) else { return }
+    try makeWorkDefault(service)
+    let client = try BusClient(service.bus.address)
+    #expect(try client.text(BusClient.defaultAlias, .collection, "Label") == "My Work")
+    #expect(service.attempts == [true])
+  }
+
+  @Test func `a call that comes before the first search for changes is answered with what is in the vault`() throws {
+    guard let service = try TestService(unlocked: false) else { return }
+    try makeWorkDefault(service)
+    try service.unlock()
+    let settings = SecretServiceSettings(client: service.client) { (_) throws(StoreError) in
+      throw StoreError(.locked, "no process unlocks it", cure: "none")
+    }
+    let bus = try Bus(address: service.bus.address)
+    let loop = try ServiceLoop(bus, settings, Inbox())
+    loop.note(try service.client.moment(after: nil))
+    let message = try BusMessage(callOf: "ReadAlias", Interface.service.name, BusClient.root, at: "org.freedesktop.secrets", bus)
+    let found = Collected<String?>()
+    try loop.knowingBook(message) { () throws(Refusal) in found.add(loop.book.collection(behind: "default")) }
+    eventually("the vault is read") {
+      for case .done(let number) in loop.inbox.take() { loop.finish(call: number) }
+      return !found.all.isEmpty
+    }
+    #expect(found.all == ["Work"] && loop.book.isRead)
   }
 
   @Test func `a search for changes that cannot begin does not wake the service`() throws {

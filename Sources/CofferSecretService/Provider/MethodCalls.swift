@@ -80,13 +80,20 @@ final class MethodCalls {
     case "GetSecrets": try getSecrets(message)
     case "ReadAlias":
       let alias = try message.string()
-      // Known while the vault is locked, without a prompt: programs ask for it first of all.
-      try service.reply(message) { [book = service.book] (answer) throws(Refusal) in
-        try answer.put(path: book.collection(behind: alias).map(ObjectPath.of(collection:)) ?? ObjectPath.none)
+      // Answered while the vault is locked, without a prompt: programs ask for it first of all.
+      try service.knowingBook(message) { [self] () throws(Refusal) in
+        try service.reply(message) { (answer) throws(Refusal) in try answer.put(path: path(behind: alias)) }
       }
     case "SetAlias": try setAlias(message)
     default: throw .unknownMethod(method)
     }
+  }
+
+  /// The path of the collection that an alias leads to. Before that is known it is the alias's own, which leads there with each call: a
+  /// program that got another collection would find nothing there, and store anew what it has.
+  private func path(behind alias: String) -> String {
+    guard service.book.isRead || alias == CollectionState.session else { return ObjectPath.of(alias: alias) }
+    return service.book.collection(behind: alias).map(ObjectPath.of(collection:)) ?? ObjectPath.none
   }
 
   private func setAlias(_ message: BusMessage) throws(Refusal) {
@@ -94,14 +101,23 @@ final class MethodCalls {
     guard !alias.isEmpty, alias.utf8.count <= Self.longestAlias else {
       throw .invalidArguments("an alias has 1 to \(Self.longestAlias) bytes")
     }
-    var name: String?
+    var object: ObjectPath?
     if path != ObjectPath.none {
-      guard case .collection(let given)? = ObjectPath(path) else { throw .noSuchObject(path) }
-      name = given
+      object = ObjectPath(path)
+      switch object {
+      case .collection?, .alias?: break
+      default: throw .noSuchObject(path)
+      }
     }
-    let (given, author) = (name, service.author(of: message))
+    let (given, author) = (object, service.author(of: message))
     try service.ask(message) { (vault) throws(Refusal) in
-      try vault.setAlias(alias, given, by: author)
+      var name: String?
+      switch given {
+      case .collection(let collection)?: name = collection
+      case .alias(let other)?: name = try vault.collection(behind: other)
+      default: break
+      }
+      try vault.setAlias(alias, name, by: author)
       return try vault.book()
     } _: { [self] (book) throws(Refusal) in
       service.note(book)

@@ -69,10 +69,11 @@ final class PromptCalls {
 
   /// Whether a path may be one of a collection or of an item: those of items are not looked for.
   private func isKnown(_ path: String) -> Bool {
-    switch ObjectPath(path) {
-    case .collection(let name): service.book[name] != nil || !service.isUnlocked
-    case .alias(let name): service.book.collection(behind: name) != nil || !service.isUnlocked
-    case .item(let item): service.book[item.collection] != nil || !service.isUnlocked
+    let areAllKnown = service.isUnlocked && service.book.isRead
+    return switch ObjectPath(path) {
+    case .collection(let name): service.book[name] != nil || !areAllKnown
+    case .alias(let name): service.book.collection(behind: name) != nil || !areAllKnown
+    case .item(let item): service.book[item.collection] != nil || !areAllKnown
     default: false
     }
   }

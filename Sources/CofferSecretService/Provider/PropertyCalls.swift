@@ -37,19 +37,39 @@ final class PropertyCalls {
     }
   }
 
+  /// Whether an alias may lead elsewhere than is known, and whether the vault can say where.
+  private func canLeadElsewhere(_ object: ObjectPath) -> Bool {
+    guard case .alias(let alias) = object else { return false }
+    return alias != CollectionState.session && !service.book.isRead && !service.isLocked
+  }
+
   /// Runs `body` with the collection that a path is about. Those that are known are answered while the vault is locked, without a prompt;
   /// whether another one is there cannot be told then.
   private func withState(
     _ message: BusMessage, _ object: ObjectPath, _ body: @escaping (CollectionState) throws(Refusal) -> Void
   ) throws(Refusal) {
-    if let state = known(object) { return try body(state) }
-    try service.ask(message, waits: false) { (vault) throws(Refusal) in
+    let isUncertain = canLeadElsewhere(object)
+    if !isUncertain, let state = known(object) { return try body(state) }
+    try service.ask(message, waits: isUncertain && service.settings.hasOwnKey) { (vault) throws(Refusal) in
       try vault.book()
     } _: { [self] (book) throws(Refusal) in
       service.note(book)
       guard let state = known(object) else { throw .noSuchObject(message.path) }
       try body(state)
+    } otherwise: { [self] (refusal) throws(Refusal) in
+      // Locked by now, and answered as such.
+      guard refusal.isForUnlocking, let state = known(object) else { throw refusal }
+      try body(state)
     }
+  }
+
+  /// The name of the collection that a path is about, asked of the open vault: an alias may lead elsewhere by the time that a call has
+  /// waited for it.
+  private static func name(
+    of object: ObjectPath, _ known: CollectionState, _ vault: SecretVault
+  ) throws(Refusal) -> String {
+    guard case .alias(let alias) = object, known.name != CollectionState.session else { return known.name }
+    return try vault.collection(behind: alias)
   }
 
   private func isLocked(_ name: String) -> Bool { name != CollectionState.session && service.isLocked }
@@ -57,8 +77,10 @@ final class PropertyCalls {
   private func get(_ message: BusMessage, _ object: ObjectPath, _ property: Interface.Property) throws(Refusal) {
     switch (object, property.name) {
     case (.service, _):
-      try replyVariant(message, property) { [book = service.book] (answer) throws(Refusal) in
-        try answer.put(paths: book.collections.map(\.path))
+      try service.knowingBook(message) { [self] () throws(Refusal) in
+        try replyVariant(message, property) { (answer) throws(Refusal) in
+          try answer.put(paths: service.book.collections.map(\.path))
+        }
       }
     case (.portal, _): try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(UInt32(1)) }
     case (.item(let path), "Locked"):
@@ -70,9 +92,8 @@ final class PropertyCalls {
     case (.item(let path), _): try getItem(message, path, property)
     case (_, "Items"):
       try withState(message, object) { [self] (state) throws(Refusal) in
-        let name = state.name
         try service.ask(message) { (vault) throws(Refusal) in
-          try vault.find([:], in: name).map(\.path.text)
+          try vault.find([:], in: PropertyCalls.name(of: object, state, vault)).map(\.path.text)
         } _: { [self] (paths) throws(Refusal) in
           try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(paths: paths) }
         }
@@ -105,8 +126,11 @@ final class PropertyCalls {
   private func getAll(_ message: BusMessage, _ object: ObjectPath) throws(Refusal) {
     switch object {
     case .service:
-      try replyProperties(message) { [book = service.book] (answer) throws(Refusal) in
-        try answer.putProperty("Collections", "ao") { () throws(Refusal) in try answer.put(paths: book.collections.map(\.path)) }
+      try service.knowingBook(message) { [self] () throws(Refusal) in
+        try replyProperties(message) { [book = service.book] (answer) throws(Refusal) in
+          try answer.putProperty("Collections", "ao") { () throws(Refusal) in try answer.put(paths: book.collections.map(\.path))
+          }
+        }
       }
     case .portal:
       try replyProperties(message) { (answer) throws(Refusal) in
@@ -164,10 +188,9 @@ final class PropertyCalls {
       let label = try message.text(in: property.name)
       let author = service.author(of: message)
       try withState(message, object) { [self] (state) throws(Refusal) in
-        let name = state.name
-        guard name != CollectionState.session else { throw .readOnly(property.name) }
+        guard state.name != CollectionState.session else { throw .readOnly(property.name) }
         try service.ask(message) { (vault) throws(Refusal) in
-          try vault.label(name, label, by: author)
+          try vault.label(PropertyCalls.name(of: object, state, vault), label, by: author)
           return try vault.book()
         } _: { [self] (book) throws(Refusal) in
           service.note(book)

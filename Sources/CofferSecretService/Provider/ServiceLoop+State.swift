@@ -31,6 +31,20 @@ extension ServiceLoop {
     announcer.tell(from: old, to: new)
   }
 
+  /// Does `body` once the collections are known as well as they can be: a call that starts the service comes before the first survey.
+  func knowingBook(_ message: BusMessage, _ body: @escaping () throws(Refusal) -> Void) throws(Refusal) {
+    guard !book.isRead, isUnlocked else { return try body() }
+    try ask(message, waits: false, isQuick: true) { (vault) throws(Refusal) in
+      try vault.book()
+    } _: { [self] (book) throws(Refusal) in
+      note(book)
+      try body()
+    } otherwise: { (refusal) throws(Refusal) in
+      guard refusal.isForUnlocking else { throw refusal }
+      try body()
+    }
+  }
+
   /// Of the time, the most that looking for changes takes: with many items it takes some milliseconds each.
   private static let surveyShare = 10
 

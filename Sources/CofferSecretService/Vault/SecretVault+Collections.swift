@@ -15,6 +15,7 @@ extension SecretVault {
       (try client.find(query).items(), try client.names(of: nil, prefix: VaultNaming.prefix))
     }
     var book = CollectionBook()
+    book.isRead = true
     // A collection that somebody made at the shell has items and no item of its own.
     for name in services.compactMap(VaultNaming.collection(of:)) { book.note(CollectionState(name: name, label: "")) }
     for item in own where !item.name.account.isEmpty {

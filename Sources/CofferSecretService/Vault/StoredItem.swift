@@ -52,6 +52,8 @@ struct CollectionState: Sendable, Equatable {
 /// Unicode makes of them: each is found by its element of a path, which is ASCII.
 struct CollectionBook: Sendable, Equatable {
   private(set) var collections = CollectionState.standard
+  /// Whether it was read from the vault: until then an alias may lead elsewhere than it does from the start.
+  var isRead = false
   /// Where each collection stands, by its element: clients can make thousands, and with each change all are looked up.
   private var places = Dictionary(uniqueKeysWithValues: CollectionState.standard.enumerated().map { ($1.name, $0) })
   /// The name of the collection behind each alias, by the alias's element. `default` leads to the login collection until it is set, and
