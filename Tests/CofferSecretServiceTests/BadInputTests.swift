@@ -1,3 +1,4 @@
+import CofferMemory
 import CofferPlatform
 import CofferStorage
 import CofferTestSupport
@@ -113,6 +114,94 @@ import Testing
       try client.refusal { for _ in 0..<10_000 { _ = try client.unlock([BusClient.login]); count += 1 } } == "LimitsExceeded")
     #expect(count == 128)
     _ = try BusClient(service.bus.address).openPlain()
+  }
+
+  @Test func `the session's collection takes so many bytes, and more once some are deleted`() throws {
+    // All share one value, so that this test needs no such memory itself.
+    let secret = SecretForm(try SecretBytes(zeros: VaultItem.largestValue))
+    var (items, stored) = (SessionItems(), [StoredItem]())
+    let draft = ItemDraft()
+    for _ in 0..<SessionItems.mostBytes / VaultItem.largestValue { stored.append(try items.set(draft, secret, at: nil)) }
+    func refusal(_ draft: ItemDraft, at element: String?) -> String {
+      do throws(Refusal) { _ = try items.set(draft, secret, at: element) } catch { return error.name }
+      return ""
+    }
+    let full = Refusal.limit("").name
+    let element = stored[0].path.element
+    #expect(refusal(draft, at: nil) == full)
+    #expect(refusal(draft, at: element) == "", "it takes the place of what it was")
+    #expect(refusal(ItemDraft(label: "l"), at: element) == full && refusal(ItemDraft(attributes: ["": "v"]), at: element) == full)
+    #expect(items.find([:]).count == stored.count && items.item(element)?.label == "")
+    let isRemoved = items.remove(element)
+    #expect(isRemoved)
+    #expect(refusal(draft, at: nil) == "" && refusal(draft, at: nil) == full)
+    items = SessionItems()
+    let small = SecretForm(try SecretBytes(zeros: 1))
+    for _ in 0..<4096 { _ = try items.set(draft, small, at: nil) }
+    #expect(refusal(draft, at: nil) == full, "so small they may be")
+  }
+
+  @Test func `a path that is named again is answered once, and secrets that are too many together are refused`() throws {
+    guard let service = try TestService(unlocked: false) else { return }
+    let client = try BusClient(service.bus.address)
+    let session = try client.openPlain()
+    let collection = BusClient.root + "/collection/session"
+    let large = String(repeating: "s", count: VaultItem.largestValue)
+    let count = MethodCalls.mostSecretBytes / VaultItem.largestValue
+    let paths = try (0...count).map { try client.create("large", ["n": "\($0)"], large, in: collection, session: session) }
+    func secrets(_ paths: [String]) throws -> Int {
+      let answer = try client.call(BusClient.root, .service, "GetSecrets") { (message) throws(Refusal) in
+        try message.put(paths: paths)
+        try message.put(path: session)
+      }
+      var count = 0
+      _ = try answer.container("a", "{o" + Session.signature + "}") { () throws(Refusal) in
+        while try answer.container(
+          "e", "o" + Session.signature, { () throws(Refusal) in try answer.skip("o" + Session.signature) }) != nil
+        {
+          count += 1
+        }
+      }
+      return count
+    }
+    #expect(try secrets(Array(repeating: paths[0], count: 1000) + [paths[1], paths[0]]) == 2)
+    #expect(try client.refusal { _ = try secrets(paths) } == "LimitsExceeded")
+    #expect(try secrets(Array(paths.prefix(4))) == 4)
+  }
+
+  /// Sends what stores `secret`, and waits for no answer.
+  private func send(_ secret: [UInt8], _ session: String, by client: BusClient) throws {
+    let message = try BusMessage(
+      callOf: "CreateItem", Interface.collection.name, BusClient.login, at: SecretServiceProvider.busName, client.bus)
+    try message.putArray("{sv}") { () throws(Refusal) in }
+    try BusClient.put(secret, session, message)
+    try message.put(true)
+    try client.bus.send(message)
+  }
+
+  @Test func `one client's calls that wait for the vault are so many and of so many bytes, and another's are taken`() throws {
+    guard let service = try TestService(unlocked: false, patience: .seconds(600)) else { return }
+    let small = try BusClient(service.bus.address), large = try BusClient(service.bus.address)
+    let (first, second) = (try small.openPlain(), try large.openPlain())
+    for _ in 0..<ClientShares.mostWaiting { try send([1], first, by: small) }
+    #expect(try small.refusal { _ = try small.create("one more", [:], "s", session: first) } == "LimitsExceeded")
+    let secret = [UInt8](repeating: 1, count: VaultItem.largestValue)
+    // Each is a little more than its secret.
+    for _ in 1..<ClientShares.mostBytes / VaultItem.largestValue { try send(secret, second, by: large) }
+    let more = String(repeating: "s", count: VaultItem.largestValue)
+    #expect(try large.refusal { _ = try large.create("one more", [:], more, session: second) } == "LimitsExceeded")
+    let (address, stored) = (service.bus.address, Collected<String>())
+    let isDone = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      do {
+        let other = try BusClient(address)
+        stored.add(try other.create("other", ["of": "another"], "s", session: other.openPlain()))
+      } catch { Issue.record(error) }
+      isDone.signal()
+    }
+    try service.unlock()
+    isDone.wait()
+    #expect(try BusClient(address).search(["of": "another"]) == stored.all)
   }
 
   @Test func `a second provider is told who has the name, and the bus's end ends the service`() throws {

@@ -8,6 +8,8 @@ final class BusMessage {
   let raw: OpaquePointer
   let bus: Bus
   var library: coffer_sdbus { bus.library }
+  /// Bytes of texts and arrays that were read from it: what a call holds while it waits.
+  private(set) var bytesRead = 0
 
   /// Takes over a reference of sd-bus.
   init(_ raw: OpaquePointer, _ bus: Bus) {
@@ -97,7 +99,9 @@ extension BusMessage {
   }
 
   private func readText(_ type: Unicode.Scalar) throws(Refusal) -> String {
-    text(try basic(type, UnsafePointer<CChar>?.none))
+    let read = text(try basic(type, UnsafePointer<CChar>?.none))
+    bytesRead += read.utf8.count
+    return read
   }
 
   func string() throws(Refusal) -> String { try readText("s") }
@@ -111,11 +115,12 @@ extension BusMessage {
   func bytes<Result: ~Copyable>(_ body: (UnsafeRawBufferPointer) throws(Refusal) -> Result) throws(Refusal) -> Result {
     var (start, count) = (UnsafeRawPointer?.none, 0)
     try check(library.read_array(raw, CChar(UInt8(ascii: "y")), &start, &count))
+    bytesRead += count
     return try body(UnsafeRawBufferPointer(start: start, count: count))
   }
 
   /// Enters a container, reads it with `body`, and leaves it.
-  private func container<Result>(
+  func container<Result>(
     _ type: Unicode.Scalar, _ contents: String, _ body: () throws(Refusal) -> Result
   ) throws(Refusal) -> Result? {
     let code = library.enter_container(raw, CChar(truncatingIfNeeded: type.value), contents)
@@ -158,7 +163,9 @@ extension BusMessage {
         let code = library.read_basic(raw, CChar(UInt8(ascii: "o")), &next)
         try check(code)
         guard code > 0 else { return }
-        paths.append(text(next))
+        let path = text(next)
+        bytesRead += path.utf8.count
+        paths.append(path)
       }
     }
     return paths

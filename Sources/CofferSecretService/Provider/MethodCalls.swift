@@ -152,17 +152,29 @@ final class MethodCalls {
     }
   }
 
+  /// Bytes of the secrets in one answer, at most: while it is made each is there once more, and a message of D-Bus has 128 MiB at most.
+  static var mostSecretBytes: Int { 64 << 20 }
+
   private func getSecrets(_ message: BusMessage) throws(Refusal) {
-    let paths = try message.paths()
+    // The answer is a dictionary by path: one that is named again is in it once.
+    var named: Set<String> = []
+    let paths = try message.paths().filter { named.insert($0).inserted }
     let session = try service.sessions.session(message.objectPath(), of: message)
     let items = paths.compactMap { (path) -> ItemPath? in if case .item(let item)? = ObjectPath(path) { item } else { nil } }
     try service.ask(message, isQuick: items.count <= 4) { (vault) throws(Refusal) in
-      var secrets: [(String, SecretForm)] = []
+      var (secrets, bytes) = ([(String, SecretForm)](), 0)
       for item in items {
+        let secret: SecretForm
         // What is not there is left out, as others have it. Whatever else is wrong is told.
-        do throws(Refusal) { secrets.append((item.text, try vault.secret(item))) } catch {
+        do throws(Refusal) { secret = try vault.secret(item) } catch {
           guard error.name == Refusal.noSuchObject("").name else { throw error }
+          continue
         }
+        bytes += secret.bytes.count
+        guard bytes <= MethodCalls.mostSecretBytes else {
+          throw .limit("these secrets have more than \(MethodCalls.mostSecretBytes >> 20) MiB together: ask for fewer at once")
+        }
+        secrets.append((item.text, secret))
       }
       return secrets
     } _: { [self] (secrets) throws(Refusal) in

@@ -6,6 +6,10 @@ internal import Synchronization
 /// A call that is being answered.
 final class Call {
   let message: BusMessage
+  /// The connection that it is of.
+  let client: String
+  /// What it holds: more is not read of its message from now on.
+  let bytes: Int
   /// Until when it may wait for the vault.
   let deadline: ContinuousClock.Instant
   /// Whether somebody was asked for it: nobody is asked twice.
@@ -22,6 +26,7 @@ final class Call {
     finish: @escaping () throws(Refusal) -> Void
   ) {
     self.message = message
+    (client, bytes) = (message.sender, message.bytesRead)
     self.deadline = deadline
     self.start = start
     self.finish = finish
@@ -29,7 +34,8 @@ final class Call {
 }
 
 extension ServiceLoop {
-  /// Calls of all clients that wait or are worked on, at most.
+  /// Calls of all clients that wait or are worked on, at most: each is held with its message, and more would only wait for longer than
+  /// their clients do.
   private static let mostCalls = 16_384
 
   /// Does `work` beside the bus, and answers `message` with what `answer` makes of it. Where the vault is locked, the call waits for it.
@@ -45,6 +51,7 @@ extension ServiceLoop {
   ) throws(Refusal) {
     if isQuick, let value = tried(work) { return try answer(value) }
     guard calls.count < Self.mostCalls else { throw .limit("\(Self.mostCalls) calls wait for an answer") }
+    try shares.check(message, waits: waits && !isUnlocked)
     let (slot, number, vault, inbox, queue) = (Slot<Value>(), number(), vault, inbox, queue)
     let start = ContinuousClock.now
     let deadline = start + (waits ? settings.patience : .zero)
@@ -72,8 +79,17 @@ extension ServiceLoop {
         throw refusal
       }
     }
+    shares.add(call)
     calls[number] = call
     begin(call, hasWaited: false)
+  }
+
+  /// Forgets a call, and hands it back.
+  @discardableResult func remove(_ number: UInt64) -> Call? {
+    parked.remove(number)
+    guard let call = calls.removeValue(forKey: number) else { return nil }
+    shares.remove(call)
+    return call
   }
 
   private func begin(_ call: Call, hasWaited: Bool) {
@@ -93,7 +109,7 @@ extension ServiceLoop {
     guard let call = calls[number] else { return }
     do throws(Refusal) {
       try call.finish()
-      calls[number] = nil
+      remove(number)
     } catch {
       guard error.isForUnlocking, ContinuousClock.now < call.deadline else { return drop(number, error) }
       park(number, call)
@@ -103,6 +119,7 @@ extension ServiceLoop {
   private func park(_ number: UInt64, _ call: Call) {
     // Unlocked since the work asked for it: nobody would tell of that again.
     guard call.timesUnlocked == timesUnlocked else { return begin(call, hasWaited: true) }
+    do throws(Refusal) { try shares.checkWaiting(call) } catch { return drop(number, error) }
     parked.insert(number)
     guard !call.wasAsked else { return }
     call.wasAsked = true
@@ -128,8 +145,7 @@ extension ServiceLoop {
 
   /// Refuses a call.
   func drop(_ number: UInt64, _ refusal: Refusal) {
-    parked.remove(number)
-    guard let call = calls.removeValue(forKey: number) else { return }
+    guard let call = remove(number) else { return }
     refuse(call.message, refusal)
   }
 

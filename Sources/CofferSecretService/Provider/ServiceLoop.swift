@@ -34,6 +34,7 @@ final class ServiceLoop {
   /// The calls whose work is being done, and those that wait for the vault.
   var calls: [UInt64: Call] = [:]
   var parked: Set<UInt64> = []
+  var shares = ClientShares()
   private var lastNumber: UInt64 = 0
 
   /// Whether a survey is under way or due; when the next may begin.
@@ -159,10 +160,7 @@ final class ServiceLoop {
     guard client.hasPrefix(":") else { return }
     sessions.closeAll(of: client)
     prompts.dropAll(of: client)
-    for (number, call) in calls where call.message.sender == client && parked.contains(number) {
-      calls[number] = nil
-      parked.remove(number)
-    }
+    for (number, call) in calls where call.client == client && parked.contains(number) { remove(number) }
   }
 
   /// Sends `message`; where the bus does not take it, the service is over.

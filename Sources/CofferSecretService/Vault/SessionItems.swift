@@ -4,9 +4,14 @@ internal import FoundationEssentials
 /// The items of the collection that ends with the process: in guarded memory alone, and never locked.
 struct SessionItems: Sendable {
   private var items: [String: (item: StoredItem, secret: SecretForm)] = [:]
+  /// What all items hold together.
+  private var held = 0
 
-  /// Items at most: a program that never stops storing is told so before memory ends.
+  /// Items at most: each search looks at all of them.
   private static let most = 4096
+  /// Bytes of all items, at most: a program that never stops storing is told so before memory ends. It is 128 of the largest secrets, and
+  /// a quarter of what a small machine has; the most items alone could be 8 GiB.
+  static let mostBytes = 256 << 20
 
   /// All that have `attributes`, the oldest first.
   func find(_ attributes: [String: String]) -> [StoredItem] {
@@ -24,6 +29,12 @@ struct SessionItems: Sendable {
     guard old != nil || items.count < Self.most else {
       throw .limit("the session's collection has \(Self.most) items: delete some, or use the default collection")
     }
+    let held = self.held - (element.map { size(at: $0) } ?? 0) + Self.size(draft.label, draft.attributes, secret)
+    guard held <= Self.mostBytes else {
+      throw .limit(
+        "the session's collection has \(Self.mostBytes >> 20) MiB at most: delete some items, or use the default collection")
+    }
+    self.held = held
     let now = Date.now
     let element = element ?? VaultNaming.hexadecimal(UUID())
     let item = StoredItem(
@@ -34,5 +45,18 @@ struct SessionItems: Sendable {
   }
 
   /// Removes an item; false where there is none.
-  mutating func remove(_ element: String) -> Bool { items.removeValue(forKey: element) != nil }
+  mutating func remove(_ element: String) -> Bool {
+    held -= size(at: element)
+    return items.removeValue(forKey: element) != nil
+  }
+
+  private func size(at element: String) -> Int {
+    items[element].map { Self.size($0.item.label, $0.item.attributes, $0.secret) } ?? 0
+  }
+
+  /// What an item holds.
+  private static func size(_ label: String, _ attributes: [String: String], _ secret: SecretForm) -> Int {
+    secret.bytes.count + secret.metadata.contentType.utf8.count + label.utf8.count
+      + attributes.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+  }
 }
