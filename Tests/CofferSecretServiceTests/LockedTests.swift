@@ -324,6 +324,62 @@ import Testing
     #expect(service.attempts == [true], "after a dismissal nobody is asked")
   }
 
+  /// A window that nobody answers. It says in `folder` that it is open, and that it was told to close, and then closes once it may.
+  private func window(_ folder: TestFolder) -> String {
+    let place = folder.path.string
+    return """
+      trap 'touch \(place)/told; while [ -d \(place) ] && [ ! -e \(place)/may ]; do sleep 0.02; done; exit 1' TERM
+      touch \(place)/open
+      while [ -d \(place) ]; do sleep 0.02; done
+      """
+  }
+
+  private func exists(_ name: String, in folder: TestFolder) -> Bool {
+    FileManager.default.fileExists(atPath: folder.path.string + "/" + name)
+  }
+
+  /// Has a client search, which opens a window, and go before it is answered.
+  private func askAndGo(_ service: TestService, _ folder: TestFolder) throws {
+    let client = try BusClient(service.bus.address)
+    let message = try BusMessage(
+      callOf: "SearchItems", Interface.service.name, BusClient.root, at: SecretServiceProvider.busName, client.bus)
+    try message.put(attributes: [:])
+    try client.bus.send(message)
+    _ = try client.isLocked()
+    withExtendedLifetime(client) { _ = eventually("the window opens") { exists("open", in: folder) } }
+  }
+
+  @Test func `a window closes when the program that asked is gone`() throws {
+    let folder = try TestFolder("window")
+    try Data().write(to: URL(fileURLWithPath: folder.path.string + "/may"))
+    guard let service = try TestService(unlocked: false, window: window(folder), patience: .seconds(600)) else { return }
+    try askAndGo(service, folder)
+    eventually("the window is told to close") { exists("told", in: folder) }
+    let client = try BusClient(service.bus.address)
+    for _ in 0..<20 { #expect(try client.isLocked()) }
+    #expect(service.attempts == [true], "nobody is asked for a program that is gone")
+  }
+
+  @Test func `a prompt that begins while another program's window closes has a window of its own`() throws {
+    let folder = try TestFolder("window")
+    guard let service = try TestService(unlocked: false, window: window(folder), patience: .seconds(600)) else { return }
+    try askAndGo(service, folder)
+    eventually("the window is told to close") { exists("told", in: folder) }
+    let client = try BusClient(service.bus.address)
+    try client.listen()
+    let (_, prompt) = try client.unlock([BusClient.login])
+    try client.call(prompt, .prompt, "Prompt") { (message) throws(Refusal) in try message.put("") }
+    #expect(service.attempts == [true])
+    try Data().write(to: URL(fileURLWithPath: folder.path.string + "/may"))
+    eventually("a second window opens, or the prompt ends without one") {
+      try? client.hear()
+      return service.attempts.count > 1 || client.signals.contains { $0.member == "Completed" }
+    }
+    #expect(service.attempts == [true, true] && !client.signals.contains { $0.member == "Completed" })
+    try service.unlock()
+    #expect(try client.await("Completed")?.argument == "false")
+  }
+
   @Test func `without a program that asks, a prompt waits for a terminal and then ends`() throws {
     guard let service = try TestService(unlocked: false, patience: .milliseconds(100)) else { return }
     let client = try BusClient(service.bus.address)

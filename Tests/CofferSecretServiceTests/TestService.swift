@@ -25,10 +25,11 @@ final class TestService {
   /// - Parameters:
   ///   - ownKey: whether the service may unlock the vault by itself.
   ///   - prompt: whether a program asks, and what it answers: whether somebody unlocked.
+  ///   - window: what the shell does in place of the program that asks.
   ///   - delay: how long a call may wait for those before it.
   init?(
-    unlocked: Bool = true, ownKey: Bool = false, prompt: Bool? = nil, patience: Duration = .seconds(20),
-    delay: Duration = .seconds(20)
+    unlocked: Bool = true, ownKey: Bool = false, prompt: Bool? = nil, window: String? = nil,
+    patience: Duration = .seconds(20), delay: Duration = .seconds(20)
   ) throws {
     guard let bus = try TestBus() else { return nil }
     self.bus = bus
@@ -44,13 +45,14 @@ final class TestService {
       tried.add(mayAsk)
       let succeeds = ownKey || mayAsk && prompt == true
       if succeeds { _ = try client.unlock(with: Self.credentials()) }
-      do { return try TestBus.start([succeeds ? "/bin/true" : "/bin/false"]) } catch {
+      let words = window.map { ["/bin/sh", "-c", $0] } ?? [succeeds ? "/bin/true" : "/bin/false"]
+      do { return try TestBus.start(words) } catch {
         throw StoreError(.io(0), "no process", cure: "none")
       }
     }
     settings.bus = bus.address
     settings.hasOwnKey = ownKey
-    settings.hasPrompt = prompt != nil
+    settings.hasPrompt = prompt != nil || window != nil
     settings.patience = patience
     settings.longestDelay = delay
     provider = try SecretServiceProvider(settings)

@@ -39,7 +39,9 @@ final class PromptCalls {
     } _: { [self] (isUnlocked) throws(Refusal) in
       if isUnlocked { return try replyUnlocked(message, objects) }
       guard service.settings.hasOwnKey else { return try replyPrompt(message, objects) }
-      service.unlocker.unlock(mayAsk: false, until: .now + service.settings.patience) { [weak self] isDone in
+      service.unlocker.unlock(mayAsk: false, until: .now + service.settings.patience) {
+        true
+      } then: { [weak self] isDone in
         guard let self else { return }
         do throws(Refusal) { try isDone ? replyUnlocked(message, objects) : replyPrompt(message, objects) } catch {
           service.refuse(message, error)
@@ -122,7 +124,11 @@ final class PromptCalls {
       return service.queue.asyncAfter(deadline: .now() + Self.afterwards) { inbox.post(.prompted(path)) }
     }
     let deadline = service.settings.hasPrompt ? nil : ContinuousClock.now + service.settings.patience
-    service.unlocker.unlock(mayAsk: true, until: deadline) { [weak self] isDone in self?.complete(prompt, isDone: isDone) }
+    service.unlocker.unlock(mayAsk: true, until: deadline) { [weak self] in
+      self?.prompts[prompt.path] != nil
+    } then: { [weak self] isDone in
+      self?.complete(prompt, isDone: isDone)
+    }
   }
 
   /// Ends a prompt, once.

@@ -14,6 +14,8 @@ final class Call {
   let deadline: ContinuousClock.Instant
   /// Whether somebody was asked for it: nobody is asked twice.
   var wasAsked = false
+  /// Whether its client has gone: nobody is asked for it then.
+  var isAbandoned = false
   /// How often it had been heard that the vault is unlocked when the work began.
   var timesUnlocked: UInt64 = 0
   /// Does the work, on the queue; told whether the call has waited for the vault.
@@ -111,7 +113,7 @@ extension ServiceLoop {
       try call.finish()
       remove(number)
     } catch {
-      guard error.isForUnlocking, ContinuousClock.now < call.deadline else { return drop(number, error) }
+      guard error.isForUnlocking, ContinuousClock.now < call.deadline, !call.isAbandoned else { return drop(number, error) }
       park(number, call)
     }
   }
@@ -123,7 +125,11 @@ extension ServiceLoop {
     parked.insert(number)
     guard !call.wasAsked else { return }
     call.wasAsked = true
-    unlocker.unlock(mayAsk: true, until: call.deadline) { [weak self] isDone in if isDone { self?.resume(number) } }
+    unlocker.unlock(mayAsk: true, until: call.deadline) { [weak self] in
+      self?.parked.contains(number) == true
+    } then: { [weak self] isDone in
+      if isDone { self?.resume(number) }
+    }
   }
 
   /// Does the work of a call again that waited.

@@ -159,8 +159,12 @@ final class ServiceLoop {
   private func clientWent(_ client: String) {
     guard client.hasPrefix(":") else { return }
     sessions.closeAll(of: client)
+    for (number, call) in calls where call.client == client {
+      // What is being done is done, and told to others.
+      if parked.contains(number) { remove(number) } else { call.isAbandoned = true }
+    }
+    // After the calls: who has none left has nobody asked.
     prompts.dropAll(of: client)
-    for (number, call) in calls where call.client == client && parked.contains(number) { remove(number) }
   }
 
   /// Sends `message`; where the bus does not take it, the service is over.

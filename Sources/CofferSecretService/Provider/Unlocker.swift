@@ -5,8 +5,18 @@ internal import CofferPlatform
 struct UnlockAttempt {
   let process: Int32
   let mayAsk: Bool
+  /// Whether this service ended it: nobody has refused anything then.
+  private(set) var isEnded = false
 
-  func end() { kill(process, SIGTERM) }
+  init(process: Int32, mayAsk: Bool) {
+    self.process = process
+    self.mayAsk = mayAsk
+  }
+
+  mutating func end() {
+    kill(process, SIGTERM)
+    isEnded = true
+  }
 }
 
 /// Somebody who waits for the vault to be unlocked.
@@ -16,6 +26,8 @@ struct UnlockWaiter {
   let deadline: ContinuousClock.Instant?
   /// Whether a process has tried for it.
   var wasTried = false
+  /// Whether it still waits: its client may have gone.
+  let isWaiting: () -> Bool
   let then: (Bool) -> Void
 }
 
@@ -44,15 +56,21 @@ final class Unlocker {
 
   /// Has the vault unlocked: by what this machine has, by a program that asks a person, by `coffer unlock` at some terminal.
   ///
-  /// - Parameter then: is told whether it is, once.
-  func unlock(mayAsk: Bool, until deadline: ContinuousClock.Instant?, _ then: @escaping (Bool) -> Void) {
-    waiting.append(UnlockWaiter(mayAsk: mayAsk, deadline: deadline, then: then))
+  /// - Parameters:
+  ///   - isWaiting: whether whoever asks still waits; no process is started for who does not.
+  ///   - then: is told whether it is, once.
+  func unlock(
+    mayAsk: Bool, until deadline: ContinuousClock.Instant?, while isWaiting: @escaping () -> Bool,
+    then: @escaping (Bool) -> Void
+  ) {
+    waiting.append(UnlockWaiter(mayAsk: mayAsk, deadline: deadline, isWaiting: isWaiting, then: then))
     tryUnlocking()
   }
 
   /// Starts a process for those that none has tried for.
   private func tryUnlocking() {
     guard attempt == nil else { return }
+    waiting.removeAll { !$0.isWaiting() }
     let untried = waiting.filter { !$0.wasTried }
     guard !untried.isEmpty else { return }
     let mayAsk = untried.contains { $0.mayAsk } && settings.hasPrompt
@@ -85,7 +103,8 @@ final class Unlocker {
     // The agent says so itself, a moment later; whoever waits need not.
     guard status != 0 else { return look() }
     if status & 0x7F == 0, let why = settings.whyRefused(status >> 8 & 0xFF) { return refuse(.failed(why)) }
-    giveUp(asked: ended.mayAsk, started: true)
+    // Whoever has come since was not asked.
+    if !ended.isEnded { giveUp(asked: ended.mayAsk, started: true) }
     tryUnlocking()
   }
 
@@ -121,7 +140,7 @@ final class Unlocker {
   func expire(_ now: ContinuousClock.Instant) -> Bool {
     let over = waiting.filter { $0.deadline.map { $0 <= now } ?? false }
     guard !over.isEmpty else { return false }
-    waiting.removeAll { $0.deadline.map { $0 <= now } ?? false }
+    waiting.removeAll { ($0.deadline.map { $0 <= now } ?? false) || !$0.isWaiting() }
     for waiter in over { waiter.then(false) }
     return waiting.isEmpty
   }
