@@ -64,9 +64,7 @@ struct Tool {
     process.arguments = Array(line.dropFirst())
     if hasInput { process.standardInput = input }
     if keepsErrors { process.standardError = errors }
-    // What .ci/thread-sanitizer says holds for the other processes too.
-    let sanitizer = ProcessInfo.processInfo.environment.filter { ["LD_PRELOAD", "TSAN_OPTIONS"].contains($0.key) }
-    process.environment = sanitizer.merging([
+    process.environment = Sanitizing.environment.merging([
       "XDG_CONFIG_HOME": (configuration ?? folder.path).string, "SWIFT_BACKTRACE": "enable=no", "HOME": folder.path.string,
     ]) { $1 }
     process.standardOutput = output

@@ -77,10 +77,8 @@ enum OtherProcess {
     process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
       .appending(path: "TestTool")
     process.arguments = [command, bench.places.defaults.string, domain] + rest
-    // What .ci/thread-sanitizer says holds for the other process too.
-    let sanitizer = ProcessInfo.processInfo.environment.filter { ["LD_PRELOAD", "TSAN_OPTIONS"].contains($0.key) }
     let home = bench.places.defaults.string
-    process.environment = sanitizer.merging(["XDG_CONFIG_HOME": home, "HOME": home]) { $1 }
+    process.environment = Sanitizing.environment.merging(["XDG_CONFIG_HOME": home, "HOME": home]) { $1 }
     process.standardOutput = output
     try process.run()
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

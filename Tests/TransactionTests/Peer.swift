@@ -23,7 +23,7 @@ final class Peer {
     _ = FileManager.default.createFile(atPath: errors, contents: nil)
     defer { try? FileManager.default.removeItem(atPath: errors) }
     process.standardError = FileHandle(forWritingAtPath: errors)
-    process.environment = ["SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin:/bin"]
+    process.environment = Sanitizing.environment.merging(["SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin:/bin"]) { $1 }
     // A reader of the pipe outlives the peer: a request to a dead one then raises no SIGPIPE, which would end the tests.
     reader = FileHandle(
       fileDescriptor: fcntl(input.fileHandleForReading.fileDescriptor, F_DUPFD_CLOEXEC, 0), closeOnDealloc: true)

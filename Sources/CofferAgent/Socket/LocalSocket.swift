@@ -70,7 +70,8 @@ struct LocalSocket: ~Copyable {
         return false
       } else if errno == EAGAIN || errno == EWOULDBLOCK {
         guard try isReadable(until: deadline) else { throw .slow }
-      } else if errno == ECONNRESET, mayEnd, have == 0 {
+      } else if errno == ECONNRESET {
+        guard mayEnd, have == 0 else { throw .gone }
         return false
       } else if errno != EINTR {
         throw .system(doing: "read from the agent's socket", code: errno)

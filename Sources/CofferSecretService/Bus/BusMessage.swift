@@ -98,14 +98,13 @@ extension BusMessage {
     return value
   }
 
-  private func readText(_ type: Unicode.Scalar) throws(Refusal) -> String {
+  func string(_ type: Unicode.Scalar = "s") throws(Refusal) -> String {
     let read = text(try basic(type, UnsafePointer<CChar>?.none))
     bytesRead += read.utf8.count
     return read
   }
 
-  func string() throws(Refusal) -> String { try readText("s") }
-  func objectPath() throws(Refusal) -> String { try readText("o") }
+  func objectPath() throws(Refusal) -> String { try string("o") }
   func flag() throws(Refusal) -> Bool { try basic("b", Int32(0)) != 0 }
   func number() throws(Refusal) -> UInt32 { try basic("u", UInt32(0)) }
   /// A descriptor, which the message owns.

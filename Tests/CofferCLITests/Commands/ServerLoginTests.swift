@@ -141,8 +141,8 @@ import Testing
       "auth provider add \(Home.host) --issuer \(server.issuer) --client-id service --scope read --client-secret-file \(file) --quiet"
     )
     for (client, hasSecret) in [("program", false), ("service", true)] {
-      let words = ["auth", "login", Home.host, "--account", "ada", "--client-id", client, "--device", "--no-browser"]
-      let login = StartedLogin(command: try home.start(words), isWeb: false)
+      let words = ["auth", "login", Home.host, "--account", "ada", "--client-id", client, "--web", "--no-browser"]
+      let login = StartedLogin(command: try home.start(words), isWeb: true)
       try login.answer(server)
       let end = try login.command.end()
       #expect(end.status == 0, "\(client): \(end.err)")
@@ -164,7 +164,7 @@ import Testing
     // It asks the server whether the person has answered once the browser is there.
     try eventually("the server is asked") { try server.control("counts")["token", default: 0] > 0 }
     if opens {
-      try eventually("the browser runs") { home.exists("seen") }
+      eventually("the browser runs") { home.exists("seen") }
       #expect(try home.content("seen") == "\(server.issuer)/device")
     } else {
       #expect(!home.exists("seen"))

@@ -13,7 +13,9 @@ final class Home {
   init() throws {
     folder = try TestFolder("cli")
     let path = folder.path.string
-    environment = ["COFFER_HOME": path, "HOME": path + "/nobody", "PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"]
+    environment = Sanitizing.environment.merging([
+      "COFFER_HOME": path, "HOME": path + "/nobody", "PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no",
+    ]) { $1 }
   }
 
   // What a prompt unlocks an agent keeps, which outlives the command.
