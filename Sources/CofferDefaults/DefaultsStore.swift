@@ -66,7 +66,7 @@ public final class DefaultsStore: Store {
       opened.isEmpty && arguments.texts.isEmpty && registered.isEmpty && prefix.isEmpty && layers.environment?.isEmpty ?? true
   }
 
-  deinit { changes.end() }
+  deinit { engine.observation.afterTelling(engine) { [changes] in changes.end() } }
 
   /// Opens a domain, with the layers above and beneath it.
   ///

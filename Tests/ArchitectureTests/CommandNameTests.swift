@@ -9,12 +9,16 @@ import Testing
     "Coffer",
   ]
 
+  // Made once: each evaluation of a literal parses it.
+  nonisolated(unsafe) private static let own = /COFFER_(HOME|VAULT|EXPECT_VAULT|KEY_FILE|PASSPHRASE_FILE|IDENTITY)\b/
+  nonisolated(unsafe) private static let name = /\bcoffer [a-z]|--[a-z]|COFFER_/
+
   /// What a text of the command line would say, in a literal that begins on the same line.
   private static func names(in line: String) -> Bool {
     guard let quote = line.firstIndex(of: "\"") else { return false }
     // These the library reads itself: its places, and what Credentials.standard() finds.
-    let text = line[quote...].replacing(/COFFER_(HOME|VAULT|EXPECT_VAULT|KEY_FILE|PASSPHRASE_FILE|IDENTITY)\b/, with: "")
-    return text.contains(/\bcoffer [a-z]|--[a-z]|COFFER_/)
+    let text = line[quote...].replacing(own, with: "")
+    return text.contains(name)
   }
 
   @Test func `no text of a library names a command, a flag or a variable of the command line`() throws {

@@ -10,8 +10,9 @@ import Testing
   }
 
   @Test func `no error is swallowed or trapped on`() throws {
-    for file in try libraryFiles() {
-      for (number, line) in file.code where line.contains(/\btry[?!]/) {
+    let swallowing = /\btry[?!]/
+    for file in try libraryFiles() where file.text.contains("try?") || file.text.contains("try!") {
+      for (number, line) in file.code where line.contains(swallowing) {
         Issue.record("Sources/\(file.path):\(number): no try? or try! in library code")
       }
     }

@@ -63,24 +63,25 @@ struct SourceFile {
   static func withoutLiteralsAndComments(_ line: String) -> String {
     // Most lines have neither, and are not looked at letter by letter.
     guard line.utf8.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "/") }) else { return line }
-    var code = ""
+    // By bytes: none of these signs is part of another one.
+    var code: [UInt8] = []
     var inLiteral = false
-    var characters = Array(line)[...]
-    while let character = characters.popFirst() {
+    var rest = line.utf8[...]
+    while let byte = rest.popFirst() {
       if inLiteral {
-        if character == "\\" { _ = characters.popFirst() }
-        guard character == "\"" else { continue }
+        if byte == UInt8(ascii: "\\") { _ = rest.popFirst() }
+        guard byte == UInt8(ascii: "\"") else { continue }
         inLiteral = false
-        code.append(character)
-      } else if character == "\"" {
+        code.append(byte)
+      } else if byte == UInt8(ascii: "\"") {
         inLiteral = true
-        code.append(character)
-      } else if character == "/", characters.first == "/" {
+        code.append(byte)
+      } else if byte == UInt8(ascii: "/"), rest.first == UInt8(ascii: "/") {
         break
       } else {
-        code.append(character)
+        code.append(byte)
       }
     }
-    return code
+    return String(decoding: code, as: UTF8.self)
   }
 }

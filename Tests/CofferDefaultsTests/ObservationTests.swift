@@ -401,4 +401,18 @@ struct ObservationTests {
     #expect(heard.waitFor("other"))
     heard.stop()
   }
+
+  @Test func `what a store wrote last is told, also where the store is gone by then`() throws {
+    let folder = try TemporaryFolder()
+    for round in 0..<20 {
+      let heard: Heard
+      do {
+        let store = try folder.open(isShared: false)
+        heard = try Heard(store.changes)
+        try store.save(.integer(Int64(round)), for: "last")
+      }
+      #expect(heard.waitFor("last"), "round \(round)")
+      heard.stop()
+    }
+  }
 }

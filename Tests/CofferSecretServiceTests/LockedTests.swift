@@ -360,6 +360,19 @@ import Testing
     #expect(service.attempts == [true], "nobody is asked for a program that is gone")
   }
 
+  @Test func `a window that outlives the service leaves no process behind, also none that nobody has waited for`() throws {
+    let folder = try TestFolder("window")
+    let windows: [Int32]
+    do {
+      guard let service = try TestService(unlocked: false, window: window(folder), patience: .seconds(600)) else { return }
+      try askAndGo(service, folder)
+      windows = service.processes
+    }
+    try Data().write(to: URL(fileURLWithPath: folder.path.string + "/may"))
+    #expect(windows.count == 1)
+    for window in windows { eventually("it is gone") { kill(window, 0) != 0 } }
+  }
+
   @Test func `a prompt that begins while another program's window closes has a window of its own`() throws {
     let folder = try TestFolder("window")
     guard let service = try TestService(unlocked: false, window: window(folder), patience: .seconds(600)) else { return }

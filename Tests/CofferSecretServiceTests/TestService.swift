@@ -19,6 +19,7 @@ final class TestService {
   private let agentIsDone = DispatchSemaphore(value: 0), isDone = DispatchSemaphore(value: 0)
   private let ended = Collected<StoreError>()
   private let tried = Collected<Bool>()
+  private let started = Collected<Int32>()
 
   /// Nil where there can be no bus, which is printed.
   ///
@@ -40,13 +41,17 @@ final class TestService {
       lifetime: .seconds(36_000))
     server = try AgentServer(agentSettings)
     let client = AgentClient(folder: agentSettings.folder, vault: agentSettings.vault, options: .withoutPins)
-    let tried = tried
+    let (tried, started) = (tried, started)
     var settings = SecretServiceSettings(client: client) { (mayAsk) throws(StoreError) in
       tried.add(mayAsk)
       let succeeds = ownKey || mayAsk && prompt == true
       if succeeds { _ = try client.unlock(with: Self.credentials()) }
       let words = window.map { ["/bin/sh", "-c", $0] } ?? [succeeds ? "/bin/true" : "/bin/false"]
-      do { return try TestBus.start(words) } catch {
+      do {
+        let process = try TestBus.start(words)
+        started.add(process)
+        return process
+      } catch {
         throw StoreError(.io(0), "no process", cure: "none")
       }
     }
@@ -80,6 +85,8 @@ final class TestService {
   var failure: StoreError? { ended.all.first }
   /// For each time that a process was to unlock the vault, whether it might ask a person.
   var attempts: [Bool] { tried.all }
+  /// The numbers of the processes that were started for that.
+  var processes: [Int32] { started.all }
 
   var client: AgentClient { AgentClient(folder: agentSettings.folder, vault: agentSettings.vault, options: .withoutPins) }
 

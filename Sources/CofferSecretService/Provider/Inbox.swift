@@ -18,25 +18,33 @@ final class Inbox: Sendable {
     case stop
   }
 
-  private let events = Mutex<[Event]>([])
+  /// Nil once nobody takes them any more.
+  private let events = Mutex<[Event]?>([])
   /// Rings while there are events.
   let bell: Bell
 
   init() throws(StoreError) { bell = try Bell() }
 
-  /// Any thread may.
-  func post(_ event: Event) {
-    events.withLock { $0.append(event) }
+  /// Any thread may. False where nobody takes it any more.
+  @discardableResult func post(_ event: Event) -> Bool {
+    let isTaken = events.withLock { events in
+      events?.append(event)
+      return events != nil
+    }
     bell.ring()
+    return isTaken
   }
 
   func take() -> [Event] {
     bell.silence()
     return events.withLock { events in
-      defer { events = [] }
-      return events
+      defer { events = events.map { _ in [] } }
+      return events ?? []
     }
   }
+
+  /// Takes what is left, and nothing any more.
+  func close() -> [Event] { events.withLock { $0.take() } ?? [] }
 }
 
 /// The result of work, on its way from one thread to another.

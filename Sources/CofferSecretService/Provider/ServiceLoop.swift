@@ -106,6 +106,7 @@ final class ServiceLoop {
   private func finish() {
     watch.stop()
     unlocker.endAttempt()
+    for case .tried(let process) in inbox.close() { UnlockAttempt.reap(process) }
     for number in calls.keys { drop(number, .failed("the service ended")) }
   }
 

@@ -17,6 +17,13 @@ struct UnlockAttempt {
     kill(process, SIGTERM)
     isEnded = true
   }
+
+  /// Forgets a process that has ended, and returns its status.
+  @discardableResult static func reap(_ process: Int32) -> Int32 {
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    return status
+  }
 }
 
 /// Somebody who waits for the vault to be unlocked.
@@ -84,7 +91,7 @@ final class Unlocker {
         // It is left to be reaped by who may still signal it: its number is its own until then.
         var ended = siginfo_t()
         while waitid(P_PID, id_t(process), &ended, WEXITED | WNOWAIT) < 0, errno == EINTR {}
-        inbox.post(.tried(process: process))
+        if !inbox.post(.tried(process: process)) { UnlockAttempt.reap(process) }
       }
     } catch {
       attempt?.end()
@@ -96,8 +103,7 @@ final class Unlocker {
   }
 
   func attemptEnded(_ process: Int32) {
-    var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    let status = UnlockAttempt.reap(process)
     guard let ended = attempt, ended.process == process else { return }
     attempt = nil
     // The agent says so itself, a moment later; whoever waits need not.
