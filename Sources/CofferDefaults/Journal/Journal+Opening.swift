@@ -118,8 +118,9 @@ extension Journal {
   private func repair() throws(StoreError) {
     let word = try wholeWord()
     // Asked for after the word: others may write meanwhile, and take room before they say so.
-    let size = try FileStatus(of: fd, place: path).size
-    if try memory.boot == .current, BootID.current.isKnown { return try check(word, size) }
+    let status = try FileStatus(of: fd, place: path)
+    let size = status.size
+    if try memory.boot == .current, BootID.current.isKnown { return try check(word, status) }
     let begin = try memory.start(of: word)
     let room = min(size, JournalLayout.mappedBytes) - JournalLayout.headerBytes
     let end = begin > room ? begin : try scan(begin..<max(begin, room), epoch: word.epoch)
@@ -136,7 +137,8 @@ extension Journal {
   }
 
   /// Without a power loss, what was committed is there.
-  private func check(_ word: JournalWord, _ size: Int) throws(StoreError) {
+  private func check(_ word: JournalWord, _ status: FileStatus) throws(StoreError) {
+    let size = status.size
     guard word.end + JournalLayout.headerBytes <= size else {
       throw StoreError(
         .damaged, "the journal ends at byte \(size) and holds \(word.end + JournalLayout.headerBytes)", place: path.string,
@@ -144,8 +146,8 @@ extension Journal {
     }
     // A file that was cut short has fewer blocks than it says, and so may a copy: a store into a hole, or behind the end, would end the process.
     guard isWritable else { return }
-    let (allocated, blocks) = (Int(clamping: try memory.load(.allocated)), try FileStatus(of: fd, place: path).blockBytes)
-    if allocated > size || blocks < allocated { try memory.store(Self.trusted(size), .allocated) }
+    let allocated = Int(clamping: try memory.load(.allocated))
+    if allocated > min(size, status.blockBytes) { try memory.store(Self.trusted(size), .allocated) }
   }
 
   /// How many bytes of a file of `size` have blocks for sure, when it may be a copy: a tool that copies makes holes of what was never written.

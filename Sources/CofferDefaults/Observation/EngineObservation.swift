@@ -17,6 +17,8 @@ final class EngineObservation: Sendable {
   private let mayDiffer = Atomic<Bool>(false)
   /// The last look failed.
   private let isFailing = Atomic<Bool>(false)
+  /// Whether a look that failed is to be tried again: many events meanwhile have one such look.
+  private let willRetry = Atomic<Bool>(false)
   private let lastID = Atomic<UInt64>(0)
 
   /// What `engine` tells, whose observation this is. Watching begins with the first listener and ends with the last.
@@ -150,8 +152,9 @@ final class EngineObservation: Sendable {
       // Whoever reads now gets the error itself.
       if !isFailing.exchange(true, ordering: .relaxed) { changes.send(.access) }
       // What was to be seen is there still, and perhaps no further event comes.
-      guard engine.state.withLock({ $0.unreported != nil }) else { return }
+      guard engine.state.withLock({ $0.unreported != nil }), !willRetry.exchange(true, ordering: .relaxed) else { return }
       queue.asyncAfter(deadline: .now() + Self.pauseWithoutFolder) { [weak engine] in
+        self.willRetry.store(false, ordering: .relaxed)
         guard let engine, self.isFailing.load(ordering: .relaxed) else { return }
         self.lookAgain(engine)
       }
