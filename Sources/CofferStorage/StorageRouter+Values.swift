@@ -16,14 +16,17 @@ extension StorageRouter {
 
   /// Stores `value`, or removes what is stored when it is nil. Acknowledged once it returns.
   ///
+  /// A value that an older program stored and that cannot be moved is dropped in the same step.
+  ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then, unless the error
-  ///   is ``/CofferPlatform/StoreError/Kind/outcomeUnknown``.
+  ///   is ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, or ``/CofferPlatform/StoreError/Kind/pending(_:)`` for a secret with a plain copy that is dropped.
   @inlinable
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     try checkNoTransaction()
     let form = try key.form(of: value)
-    try admit(key, overwriting: true)
+    let former = try admitReplacing(key)
     if key.declaration.traits.endsWithSession { try noteSession(key) }
+    if let former { return try replace(key, by: form, with: former) }
     do { try R.store(of: self).save(form, for: key.name) } catch { throw error.about(key: key.name) }
   }
 
@@ -51,10 +54,10 @@ extension StorageRouter {
     try R.store(of: self).update(key, body)
   }
 
-  /// Removes what is stored for `key`; nothing happens when nothing is.
+  /// Removes what is stored for `key`, and in the same step what an older program stored and cannot be moved; nothing happens when nothing is.
   public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     try checkNoTransaction()
-    try admit(key, overwriting: true)
+    if let former = try admitReplacing(key) { return try replace(key, by: nil, with: former) }
     do { try R.store(of: self).save(nil, for: key.name) } catch { throw error.about(key: key.name) }
   }
 
@@ -116,7 +119,7 @@ extension StorageRouter {
       let outcome = Result { try Reentrancy.insideTransaction(of: id) { try body(transaction) } }
       transaction.end()
       switch outcome {
-      case .success: try commit(transaction.plain.batch, transaction.vault.batch)
+      case .success: try commit(transaction)
       case .failure: try checkReads(of: transaction)
       }
       return outcome

@@ -61,8 +61,8 @@ public final class StorageRouter: Sendable {
 
   /// Throws unless `key` was among the spaces given at open. Costs one atomic load after the first time.
   @inlinable
-  package func admit<V, R>(_ key: StorageKey<V, R>, overwriting: Bool = false) throws(StoreError) {
-    if key.declaration.admittedBy.load(ordering: .relaxed) != id { try admitForTheFirstTime(key, overwriting) }
+  package func admit<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+    if key.declaration.admittedBy.load(ordering: .relaxed) != id { try admitForTheFirstTime(key) }
   }
 
   /// Why `key` is none of this router's.
@@ -81,10 +81,10 @@ public final class StorageRouter: Sendable {
   }
 
   @usableFromInline
-  func admitForTheFirstTime<V, R>(_ key: StorageKey<V, R>, _ overwriting: Bool) throws(StoreError) {
+  func admitForTheFirstTime<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     guard declares(key) else { throw undeclared(key) }
     try checkMember(key)
-    try settle(key, overwriting: overwriting)
+    try settle(key)
     key.declaration.admittedBy.store(id, ordering: .relaxed)
   }
 }

@@ -7,6 +7,8 @@ public final class Transaction {
   let plain: TransactionSide<Plain>
   let vault: TransactionSide<Vault>
   let router: StorageRouter
+  /// By key, what leaves with the values that the closure replaces.
+  var former: [String: FormerValues] = [:]
   private var isOver = false
 
   init(on router: StorageRouter) {
@@ -30,14 +32,14 @@ public final class Transaction {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable``, ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)``.
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     let form = try key.form(of: value)
-    try admit(key, overwriting: true)
+    try admitReplacing(key)
     if key.traits.endsWithSession { try noteSession(key) }
     R.side(of: self).writes[key.name] = Write(form)
   }
 
   /// Removes what is stored for `key`, once the transaction commits.
   public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    try admit(key, overwriting: true)
+    try admitReplacing(key)
     R.side(of: self).writes[key.name] = .remove
   }
 
@@ -46,7 +48,7 @@ public final class Transaction {
   ///
   /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; this transaction's value of the key is unchanged then.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
-    try admit(key)
+    if try !replaces(key) { try router.admit(key) }
     let form: R.Form?
     var value: V
     do throws(StoreError) {
@@ -66,14 +68,20 @@ public final class Transaction {
 
   func end() { isOver = true }
 
-  private func admit<V, R>(_ key: StorageKey<V, R>, overwriting: Bool = false) throws(StoreError) {
+  private func admitReplacing<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     try checkIsOn(key.name)
-    try router.admit(key, overwriting: overwriting)
+    if let former = try router.admitReplacing(key) { drop(former, of: key.name) }
   }
 
   private func isSettled<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
-    try checkIsOn(key.name)
+    if try replaces(key) { return true }
     return try router.isSettled(key)
+  }
+
+  /// Whether the closure has replaced a value that an older program stored and that cannot be moved: it reads what it has set.
+  private func replaces<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
+    try checkIsOn(key.name)
+    return former[key.name] != nil
   }
 
   private func checkIsOn(_ name: String) throws(StoreError) {

@@ -167,6 +167,53 @@ import Testing
     #expect(try app.value(for: keys.pin) == nil)
   }
 
+  @Test func `a former value that cannot be moved stays where a write in its place fails`() throws {
+    let plain = MemoryStore<Plain>()
+    try plain.save(.integer(5), for: "token")
+    try plain.save(.string("elsewhere"), for: "old_token")
+    struct Pass: Codable, Sendable { var word = "" }
+    let key = StorageKey("token", secret: Pass.self).renamed(from: "old_token")
+    let app = try StorageRouter(plain: plain, vault: FaultyVault(fails: .noSpace, at: .commit), keys: Space(key))
+    let failing: [() throws -> Void] = [
+      { try app.set(Sealed(Pass()), for: key) },
+      { try app.remove(key) },
+      { try app.transaction { try $0.set(Sealed(Pass()), for: key) } },
+      { try app.transaction { try $0.remove(key) } },
+    ]
+    for write in failing {
+      #expect(try expect(.noSpace, write).kind == .noSpace)
+      #expect(try plain.names() == ["old_token", "token"])
+    }
+    struct Changed: Error {}
+    #expect(throws: Changed.self) {
+      try app.transaction { tx in
+        try tx.set(Sealed(Pass()), for: key)
+        throw Changed()
+      }
+    }
+    #expect(try plain.names() == ["old_token", "token"] && !app.migrations.pending.isEmpty)
+  }
+
+  @Test func `a former value that cannot be moved leaves in the transaction that replaces it, which reads its own value`() throws
+  {
+    let plain = MemoryStore<Plain>()
+    try plain.save(.string("seven"), for: "old")
+    struct NoNumber: Error {}
+    let key = StorageKey("new", default: 0).renamed(from: "old").upgraded(from: String.self) {
+      guard let number = Int($0) else { throw NoNumber() }
+      return number
+    }
+    let app = try StorageRouter(plain: plain, vault: MemoryStore<Vault>(), keys: Space(key))
+    try app.transaction { tx in
+      try tx.set(7, for: key)
+      #expect(try tx.value(for: key) == 7)
+      try tx.update(key) { $0 += 1 }
+      #expect(try plain.names() == ["old"])
+    }
+    #expect(try plain.names() == ["new"] && app.value(for: key) == 8)
+    #expect(app.migrations.pending.isEmpty)
+  }
+
   @Test func `a decided transaction is forgotten once both stores have it`() throws {
     let keys = AppKeys()
     let vault = FaultyVault(fails: .noSpace, at: .nothing)

@@ -10,8 +10,8 @@ protocol OpenedKey: DeclaredKey {
   /// Brings what older programs stored for the key into its present place and type.
   func migrate(on router: StorageRouter) throws(StoreError) -> [Migration.Change]
 
-  /// Removes what lies under the key's former names and in its plain copies.
-  func discardFormer(on router: StorageRouter) throws(StoreError) -> [Migration.Change]
+  /// What lies under the key's former names and in its plain copies.
+  func formerValues(on router: StorageRouter) throws(StoreError) -> FormerValues
 }
 
 extension StorageKey: OpenedKey {
@@ -28,16 +28,16 @@ extension StorageKey: OpenedKey {
     return try router.migrateIntoVault(key)
   }
 
-  func discardFormer(on router: StorageRouter) throws(StoreError) -> [Migration.Change] {
-    var plain = Batch<Plain>(), vault = Batch<Vault>()
+  func formerValues(on router: StorageRouter) throws(StoreError) -> FormerValues {
+    var values = FormerValues()
     let names = R.self == Vault.self ? self.names : traits.formerNames
     for (former, reading) in zip(names, try router.plain.load(names)) where reading.stamp != nil {
-      plain.writes[former] = .remove
+      values.plain.writes[former] = .remove
     }
-    if R.self == Vault.self { for former in traits.formerNames { vault.writes[former] = .remove } }
-    let changes = plain.writes.keys.sorted().map(Migration.Change.superseded)
-    try router.commitMigration(plain, vault, leavesSecrets: R.self == Vault.self && !plain.writes.isEmpty)
-    return changes
+    if R.self == Vault.self { for former in traits.formerNames { values.vault.writes[former] = .remove } }
+    values.changes = values.plain.writes.keys.sorted().map(Migration.Change.superseded)
+    values.leavesSecrets = R.self == Vault.self && !values.plain.writes.isEmpty
+    return values
   }
 }
 
@@ -141,7 +141,7 @@ extension StorageRouter {
 
   @usableFromInline
   func settlesForTheFirstTime<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
-    do { try admitForTheFirstTime(key, false) } catch {
+    do { try admitForTheFirstTime(key) } catch {
       guard error.kind == .readOnly, migrator.isPending(key.name), try !hasPlainCopy(key) else { throw error }
       return false
     }

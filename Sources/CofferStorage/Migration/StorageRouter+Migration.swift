@@ -98,18 +98,11 @@ extension StorageRouter {
     migrator.record(key.name, Result { () throws(StoreError) in try key.migrate(on: self) })
   }
 
-  /// Migrates a key that is about to be used. One whose value is about to be replaced needs none that cannot be read.
-  func settle(_ key: any OpenedKey, overwriting: Bool) throws(StoreError) {
+  /// Migrates a key that is about to be used.
+  func settle(_ key: any OpenedKey) throws(StoreError) {
     guard migrator.isPending(key.name) else { return }
-    let changes: [Migration.Change]
-    do { changes = try key.migrate(on: self) } catch {
-      guard overwriting, error.isAboutTheValue else {
-        migrator.record(key.name, .failure(error))
-        throw error.about(key: key.name)
-      }
-      do { changes = try key.discardFormer(on: self) } catch { throw error.about(key: key.name) }
-    }
-    migrator.record(key.name, .success(changes))
+    attempt(key)
+    if let error = migrator.error(of: key.name) { throw error }
   }
 
   /// Commits both parts, and overwrites what the plain store's files still say of values that left it.
@@ -146,15 +139,5 @@ extension StorageRouter {
       try plain.save(nil, for: ReservedName.scrubPending)
       migrator.recordScrub(nil)
     } catch { migrator.recordScrub(error.about(key: ReservedName.scrubPending)) }
-  }
-}
-
-extension StoreError {
-  /// Whether it is the stored value, and not a store, that stands in the way.
-  fileprivate var isAboutTheValue: Bool {
-    switch kind {
-    case .undecodable, .unencodable, .expired, .clockBehind, .tooLarge: true
-    default: false
-    }
   }
 }

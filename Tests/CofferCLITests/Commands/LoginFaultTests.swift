@@ -250,7 +250,8 @@ import Testing
     #expect((answer.out == token) == (offset == "-1d"), "\(offset)")
     let next = try #require(try shifted("auth refresh --quiet"))
     #expect(next.status == 0, "\(next.err)")
-    #expect(try shifted("auth status")?.out.contains("renewed on demand") == true)
+    let status = try #require(try shifted("auth status"))
+    #expect(status.out.contains("renewed on demand"), "\(status)")
     // The right time again.
     let back = try home.coffer("auth token")
     #expect(back.status == 0, "\(back.err)")
