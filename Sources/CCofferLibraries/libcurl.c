@@ -24,18 +24,20 @@ static struct {
 #define LOAD_VARIADIC(field, symbol) \
   if (!(*(void **)&variadic.field = dlsym(library, #symbol))) { \
     *error = dlerror(); \
-    return NULL; \
+    return false; \
   }
 
-const coffer_libcurl *coffer_libcurl_load(const char **error) {
+static bool fill(const char **error) {
   // The same functions over OpenSSL and over GnuTLS: a machine has either or both.
   void *library = coffer_library_open("libcurl.so.4", error);
   if (!library) library = coffer_library_open("libcurl-gnutls.so.4", error);
-  if (!library) return NULL;
+  if (!library) return false;
   NAMES(COFFER_LOAD_FUNCTION)
   VARIADIC(LOAD_VARIADIC)
-  return &table;
+  return true;
 }
+
+COFFER_LOADER(coffer_libcurl, coffer_libcurl_load)
 
 int coffer_curl_set_number(void *handle, int option, long value) { return variadic.setopt(handle, option, value); }
 int coffer_curl_set_text(void *handle, int option, const char *value) { return variadic.setopt(handle, option, value); }

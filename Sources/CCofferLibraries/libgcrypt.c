@@ -23,9 +23,9 @@ enum { INIT_SECMEM = 24, DISABLE_SECMEM_WARN = 27, FINISHED = 38, IS_FINISHED = 
 // Bytes of locked memory: a session's numbers take less than 2 KiB, and one is made at a time.
 enum { SECURE_BYTES = 32 * 1024 };
 
-const coffer_libgcrypt *coffer_libgcrypt_load(const char **error) {
+static bool fill(const char **error) {
   void *library = coffer_library_open("libgcrypt.so.20", error);
-  if (!library) return NULL;
+  if (!library) return false;
   NAMES(COFFER_LOAD_FUNCTION)
   const char *(*check_version)(const char *) = NULL;
   unsigned (*control)(int, ...) = NULL;
@@ -33,7 +33,7 @@ const coffer_libgcrypt *coffer_libgcrypt_load(const char **error) {
   *(void **)&control = dlsym(library, "gcry_control");
   if (!check_version || !control || !check_version("1.8.0")) {
     *error = "libgcrypt is older than 1.8";
-    return NULL;
+    return false;
   }
   // Another library of the process may have made it ready.
   if (!control(IS_FINISHED, 0)) {
@@ -41,5 +41,7 @@ const coffer_libgcrypt *coffer_libgcrypt_load(const char **error) {
     control(INIT_SECMEM, SECURE_BYTES, 0);
     control(FINISHED, 0);
   }
-  return &table;
+  return true;
 }
+
+COFFER_LOADER(coffer_libgcrypt, coffer_libgcrypt_load)

@@ -46,13 +46,15 @@ static coffer_libpq table;
   X(affected, PQcmdTuples) \
   X(clear, PQclear)
 
-const coffer_libpq *coffer_libpq_load(const char **error) {
+static bool fill(const char **error) {
   void *library = coffer_library_open("libpq.so.5", error);
-  if (!library) return NULL;
+  if (!library) return false;
   // Pipeline mode came with 14: a library before that lacks a function of it.
   NAMES(COFFER_LOAD_FUNCTION)
-  return &table;
+  return true;
 }
+
+COFFER_LOADER(coffer_libpq, coffer_libpq_load)
 
 static void count(void *argument, const struct pg_result *result) {
   const char *severity = table.error_field(result, COFFER_LIBPQ_SEVERITY);

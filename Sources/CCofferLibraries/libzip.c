@@ -12,11 +12,13 @@ static coffer_libzip table;
   X(fclose, zip_fclose) \
   X(discard, zip_discard)
 
-const coffer_libzip *coffer_libzip_load(const char **error) {
+static bool fill(const char **error) {
   // 5 is 1.4 and newer as most systems number it, 4 the same as Debian 12 does.
   void *library = coffer_library_open("libzip.so.5", error);
   if (!library) library = coffer_library_open("libzip.so.4", error);
-  if (!library) return NULL;
+  if (!library) return false;
   NAMES(COFFER_LOAD_FUNCTION)
-  return &table;
+  return true;
 }
+
+COFFER_LOADER(coffer_libzip, coffer_libzip_load)

@@ -1,6 +1,8 @@
 // Loading a library and the functions that are used of it.
 #pragma once
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /// The library of that name; NULL where it cannot be loaded, and `error` then says why.
@@ -11,9 +13,22 @@ static inline void *coffer_library_open(const char *name, const char **error) {
 }
 
 /// For a list of names, each X(field, symbol): sets `table.field` to that function of `library`. Where it has none, the function that this
-/// stands in returns NULL, and `error` then says which.
+/// stands in returns false, and `error` then says which.
 #define COFFER_LOAD_FUNCTION(field, symbol) \
   if (!(*(void **)&table.field = dlsym(library, #symbol))) { \
     *error = dlerror(); \
-    return NULL; \
+    return false; \
+  }
+
+/// Defines `function`, which returns `table`, or NULL with the reason in `error`. Threads may call it at once: `fill` writes the table under a
+/// lock, and never again once it has returned true.
+#define COFFER_LOADER(type, function) \
+  const type *function(const char **error) { \
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; \
+    static bool is_filled = false; \
+    pthread_mutex_lock(&lock); \
+    if (!is_filled) is_filled = fill(error); \
+    const bool is_usable = is_filled; \
+    pthread_mutex_unlock(&lock); \
+    return is_usable ? &table : NULL; \
   }

@@ -45,9 +45,11 @@ static coffer_sdbus table;
   X(peek_type, sd_bus_message_peek_type) \
   X(skip, sd_bus_message_skip)
 
-const coffer_sdbus *coffer_sdbus_load(const char **error) {
+static bool fill(const char **error) {
   void *library = coffer_library_open("libsystemd.so.0", error);
-  if (!library) return NULL;
+  if (!library) return false;
   NAMES(COFFER_LOAD_FUNCTION)
-  return &table;
+  return true;
 }
+
+COFFER_LOADER(coffer_sdbus, coffer_sdbus_load)
