@@ -85,6 +85,17 @@ struct LayerTests {
     #expect(try !folder.names().contains { $0.contains("never-there") })
   }
 
+  @Test func `a domain that was removed while its last write waits to be folded has no file then either`() throws {
+    let folder = try TemporaryFolder()
+    let running = try folder.open(foldsWhenIdle: true)
+    try running.save(.integer(1), for: "a")
+    try DefaultsDomain("d", in: folder.path).remove()
+    // Four times as long as a fold waits.
+    Thread.sleep(forTimeInterval: 1)
+    #expect(try folder.names() == [])
+    #expect(try running.names() == [])
+  }
+
   @Test func `launch arguments`() {
     let cases: [([String], [String: String])] = [
       (["-theme", "dark"], ["theme": "dark"]), (["-theme=dark"], ["theme": "dark"]), (["-n", "-5"], ["n": "-5"]),

@@ -85,6 +85,13 @@ struct Fold {
     }
   }
 
+  /// Whether the journal is of a domain that was removed: there is nothing to fold, and who locks it makes a new one.
+  var isOfRemovedDomain: Bool {
+    engine.state.withLock { state in
+      do { return try state.journal?.memory.use == .removed } catch { return false }  // A damaged one is the fold's to tell.
+    }
+  }
+
   private func plan(_ journal: Journal, evenIfEmpty: Bool) throws(StoreError) -> Plan? {
     do { return try engine.writable(journal, []) { (state) throws(StoreError) in try plan(&state, journal, evenIfEmpty) } } catch
     {
@@ -200,6 +207,7 @@ final class IdleFold: Sendable {
     let isDue = foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
     guard isDue else { return wait(engine, Self.quiet) }
     isScheduled.store(false, ordering: .relaxed)
+    if Fold(engine: engine).isOfRemovedDomain { return }
     do {
       try Fold(engine: engine).synchronize()
       pause.store(Self.quiet, ordering: .relaxed)

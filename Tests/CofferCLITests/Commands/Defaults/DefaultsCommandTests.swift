@@ -122,7 +122,7 @@ struct DefaultsCommandTests {
     try home.transcript("defaults delete app volume")
     try home.transcript("defaults delete app volume", err: "nothing is stored", exit: 1)
     try home.transcript("defaults delete app")
-    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/config").isEmpty)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/config") == [])
     try home.transcript("defaults delete app", err: "there is no such domain", exit: 1)
     try home.transcript("defaults domains")
     try home.transcript("defaults domains --json", out: "[]\n")
