@@ -24,9 +24,9 @@ extension StorageRouter {
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     try checkNoTransaction()
     let form = try key.form(of: value)
-    let former = try admitReplacing(key)
+    let former = try key.admitReplacing(on: self)
     if key.declaration.traits.endsWithSession { try noteSession(key) }
-    if let former { return try replace(key, by: form, with: former) }
+    if let former { return try key.replace(by: form, with: former, on: self) }
     do { try R.store(of: self).save(form, for: key.name) } catch { throw error.about(key: key.name) }
   }
 
@@ -57,7 +57,7 @@ extension StorageRouter {
   /// Removes what is stored for `key`, and in the same step what an older program stored and cannot be moved; nothing happens when nothing is.
   public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     try checkNoTransaction()
-    if let former = try admitReplacing(key) { return try replace(key, by: nil, with: former) }
+    if let former = try key.admitReplacing(on: self) { return try key.replace(by: nil, with: former, on: self) }
     do { try R.store(of: self).save(nil, for: key.name) } catch { throw error.about(key: key.name) }
   }
 
@@ -119,7 +119,7 @@ extension StorageRouter {
       let outcome = Result { try Reentrancy.insideTransaction(of: id) { try body(transaction) } }
       transaction.end()
       switch outcome {
-      case .success: try commit(transaction)
+      case .success: try transaction.commit()
       case .failure: try checkReads(of: transaction)
       }
       return outcome

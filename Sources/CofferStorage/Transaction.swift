@@ -70,7 +70,7 @@ public final class Transaction {
 
   private func admitReplacing<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     try checkIsOn(key.name)
-    if let former = try router.admitReplacing(key) { drop(former, of: key.name) }
+    if let former = try key.admitReplacing(on: router) { drop(former, of: key.name) }
   }
 
   private func isSettled<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {

@@ -171,3 +171,43 @@ extension StorageKey {
     return readings.lazy.compactMap { R.stored($0) }.first ?? own.form
   }
 }
+
+// One whose value is about to be replaced needs no migration that cannot be read.
+extension StorageKey {
+  /// Lets `router` admit the key, whose value is about to be replaced or removed.
+  ///
+  /// - Returns: what has to leave with the value; nil where everything has been moved, as nearly always.
+  @inlinable
+  package func admitReplacing(on router: StorageRouter) throws(StoreError) -> FormerValues? {
+    if declaration.admittedBy.load(ordering: .relaxed) == router.id { return nil }
+    return try admitReplacingForTheFirstTime(on: router)
+  }
+
+  @usableFromInline
+  func admitReplacingForTheFirstTime(on router: StorageRouter) throws(StoreError) -> FormerValues? {
+    do { try router.admitForTheFirstTime(self) } catch {
+      guard error.isAboutTheValue, router.migrator.isPending(name) else { throw error }
+      do { return try formerValues(on: router) } catch { throw error.about(key: name) }
+    }
+    return nil
+  }
+
+  /// Stores `form`, or removes what is stored, in one step with what `former` tells.
+  @usableFromInline
+  func replace(by form: R.Form?, with former: FormerValues, on router: StorageRouter) throws(StoreError) {
+    let transaction = Transaction(on: router)
+    transaction.drop(former, of: name)
+    R.side(of: transaction).writes[name] = Write(form)
+    do { try transaction.commit() } catch { throw error.about(key: name) }
+  }
+}
+
+extension StoreError {
+  /// Whether it is the stored value, and not a store, that stands in the way.
+  fileprivate var isAboutTheValue: Bool {
+    switch kind {
+    case .undecodable, .unencodable, .expired, .clockBehind, .tooLarge: true
+    default: false
+    }
+  }
+}
