@@ -30,10 +30,11 @@ internal import Testing
 
   @Test func `a subject, a container's subject, a router and a session that nobody keeps go on telling a living owner`() throws {
     let bench = try Bench()
-    let app = try bench.app(Self.keys), owner = Owner()
+    let app = try bench.app(Self.keys)
+    var owner: Owner? = Owner()
     let (bySubject, byRouter, byContainer) = (Collected<Int>(), Collected<Int>(), Collected<Int?>())
     let bySession = Collected<Session<String>.State>()
-    func begin() throws {
+    func begin(_ owner: Owner) throws {
       let subject = app.persistedValue(for: Self.keys.number).subject()
       try subject.observe(owner) { bySubject.add($0) }
       let router = try StorageRouter(plain: bench.defaults(), vault: bench.vault, keys: Self.keys)
@@ -47,7 +48,7 @@ internal import Testing
       let container: KeyValueContainer<Int> = storage.makeContainer(key: "number")
       try container.subject().observe(owner) { byContainer.add($0) }
     }
-    try begin()
+    try begin(try #require(owner))
     for step in 1...2 {
       try app.set(step, for: Self.keys.number)
       eventually { bySubject.all.last == step && byRouter.all.last == step && byContainer.all.last == step }
@@ -55,7 +56,9 @@ internal import Testing
     try Self.session(app).login(as: "ada") { try $0.set(Sealed("t"), for: Self.keys.token) }
     eventually { bySession.all == [.loggedOut, .loggedIn("ada")] }
     #expect(bySubject.all == [0, 1, 2] && byRouter.all == [0, 1, 2] && byContainer.all == [nil, 1, 2])
-    withExtendedLifetime(owner) {}
+    // Before its files go, of which somebody would be told.
+    owner = nil
+    withExtendedLifetime(bench) {}
   }
 
   @Test func `a session's sequence outlives the variable that held the session`() async throws {
