@@ -211,7 +211,7 @@ struct AuthSwitchCommand: OpeningCommand {
   private func login(_ accounts: AuthAccounts, _ host: String?) throws -> AuthAccounts.Login {
     if let account { return try accounts.login(host, account) }
     let active = try accounts.login(host, nil)
-    let others = try accounts.logins(of: active.host).filter { $0.account != active.account }
+    let others = try accounts.logins(of: active.host).filter { !$0.account.hasSameBytes(as: active.account) }
     guard let other = others.first, others.count == 1 else {
       throw StoreError(
         .ambiguous, others.isEmpty ? "there is no other account" : "there are \(others.count) other accounts", key: active.host,

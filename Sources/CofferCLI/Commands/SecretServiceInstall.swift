@@ -261,7 +261,8 @@ struct SecretServiceShareCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let items = try context.items()
     let found = try items.list(service: service).filter { item in
-      (account.map { item.name.account == $0 } ?? true) && SharedItems.canBeShared(item) && (service != nil || !item.isOfLogin)
+      (account?.hasSameBytes(as: item.name.account) ?? true) && SharedItems.canBeShared(item)
+        && (service != nil || !item.isOfLogin)
     }
     guard !found.isEmpty else {
       throw StoreError(

@@ -50,7 +50,7 @@ struct GitHelper {
     guard let user, user != Self.unnamedUser else {
       return logins.first { $0.isActive } ?? (logins.count == 1 ? logins.first : nil)
     }
-    return logins.first { $0.account == user }
+    return logins.first { $0.account.hasSameBytes(as: user) }
   }
 
   /// Prints the token of a login, renewed where it has ended. Never a browser: git does not wait for a person.

@@ -85,7 +85,8 @@ struct HostCredential {
     let found = try items.list(service: service).sorted { $0.modified > $1.modified }
     guard found.count > 1, found.contains(where: AuthAccounts.isToken) else { return found }
     let active = try AuthAccounts(items: items).logins(of: service).first(where: \.isActive)?.account
-    return found.filter { $0.name.account == active } + found.filter { $0.name.account != active }
+    let isActive = { (item: VaultItem) in active?.hasSameBytes(as: item.name.account) == true }
+    return found.filter(isActive) + found.filter { !isActive($0) }
   }
 }
 

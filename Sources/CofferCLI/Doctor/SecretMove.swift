@@ -148,7 +148,8 @@ struct SecretMove {
     do { there = try items().get(item.name) } catch let error as StoreError where error.kind == .expired { return .other }
     guard let there else { return .nothing }
     let (has, said) = (there.metadata.attributes, Self.attributes(of: item))
-    let isSame = there.bytes.isEqual(to: item.form.bytes) && said.allSatisfy { name, value in [nil, value].contains(has[name]) }
+    let isSame =
+      there.bytes.isEqual(to: item.form.bytes) && said.allSatisfy { name, value in has[name]?.hasSameBytes(as: value) ?? true }
     guard isSame else { return .other }
     return said.keys.allSatisfy { has[$0] != nil } ? .all : .value
   }

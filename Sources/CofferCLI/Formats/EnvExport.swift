@@ -34,7 +34,7 @@ enum EnvExport {
 
   /// What Coffer keeps for itself is no variable of anybody's.
   private static func isWanted(_ item: VaultItem, _ services: [String]) -> Bool {
-    services.isEmpty ? !AuthAccounts.isPointer(item) : services.contains(item.name.service)
+    services.isEmpty ? !AuthAccounts.isPointer(item) : item.name.isOf(services)
   }
 
   private static func check(_ names: [ItemName]) throws(StoreError) {
@@ -96,6 +96,11 @@ enum EnvExport {
   private static func isEscaped(_ byte: UInt8) -> Bool {
     [UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "$"), UInt8(ascii: "`")].contains(byte)
   }
+}
+
+extension ItemName {
+  /// Whether it is of one of `services`.
+  func isOf(_ services: [String]) -> Bool { services.contains { $0.hasSameBytes(as: service) } }
 }
 
 /// Variables that belong to a shell: an assignment to one fails, is ignored, is calculated, changes the shell's user or state, or is run at

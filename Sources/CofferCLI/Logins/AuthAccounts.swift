@@ -42,7 +42,8 @@ struct AuthAccounts {
       let host = item.name.service
       if active[host] == nil { active[host] = try self.active(host) ?? "" }
       return Login(
-        host: host, account: item.name.account, isActive: active[host] == item.name.account, since: item.created,
+        host: host, account: item.name.account, isActive: active[host]?.hasSameBytes(as: item.name.account) == true,
+        since: item.created,
         expires: item.metadata.expires, isRenewable: RenewableLogin.isOne(item), scope: RenewableLogin.scope(of: item))
     }
   }
@@ -69,7 +70,9 @@ struct AuthAccounts {
         cure: "name the host as well")
     }
     if let account {
-      guard let login = logins.first(where: { $0.account == account }) else { throw Self.nobody(host ?? hosts.first, account) }
+      guard let login = logins.first(where: { $0.account.hasSameBytes(as: account) }) else {
+        throw Self.nobody(host ?? hosts.first, account)
+      }
       return login
     }
     if let login = logins.first(where: \.isActive) ?? (logins.count == 1 ? logins.first : nil) { return login }
@@ -147,8 +150,8 @@ struct AuthAccounts {
     var (changes, next) = ([ItemChange](), String?.none)
     for host in Set(gone.map(\.host)).sorted() {
       let leaving = gone.filter { $0.host == host }
-      let rest = try logins(of: host).filter { login in !leaving.contains { $0.account == login.account } }
-      for login in leaving { changes.append(.remove(try ItemName(service: host, account: login.account))) }
+      let rest = try logins(of: host).filter { login in !leaving.contains { $0.account.hasSameBytes(as: login.account) } }
+      for login in leaving { changes.append(.remove(try name(of: login))) }
       guard !rest.contains(where: \.isActive) else { continue }
       next = rest.count == 1 ? rest[0].account : nil
       if let next {

@@ -88,6 +88,19 @@ struct AuthCommandTests {
   }
 
   @Test
+  func `of two accounts that Unicode takes for one, each gets its own token`() throws {
+    let home = try Home.withVault()
+    let (one, other) = ("andr\u{E9}", "andre\u{301}")
+    try home.transcript("auth login h.example --account \(one) --with-token --quiet", in: "t-1")
+    try home.transcript("auth login h.example --account \(other) --with-token --quiet", in: "t-2")
+    try home.transcript("auth token h.example --account \(one)", out: "t-1")
+    try home.transcript("auth token h.example --account \(other)", out: "t-2")
+    try home.transcript("auth token h.example", out: "t-2")
+    try home.transcript("auth logout h.example --account \(other) --quiet")
+    try home.transcript("auth token h.example", out: "t-1")
+  }
+
+  @Test
   func `status tells a program everything but the token`() throws {
     let home = try Home.withVault()
     try home.transcript("auth login github.com --account ada --with-token --expires 30d --quiet", in: "hunter2")

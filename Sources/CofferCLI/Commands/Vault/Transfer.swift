@@ -69,7 +69,7 @@ struct VaultExportCommand: OpeningCommand {
   private func print(_ vault: borrowing OpenedVault, _ context: Context) throws {
     var isFirst = true
     try Output.write("{\"coffer\":1,\"items\":[")
-    let isWanted = { (item: VaultItem) in service.isEmpty || service.contains(item.name.service) }
+    let isWanted = { (item: VaultItem) in service.isEmpty || item.name.isOf(service) }
     try vault.forEachItem(withFields: true) {
       if isWanted($0) { context.leavesOut($0) }
     } _: { item, form in

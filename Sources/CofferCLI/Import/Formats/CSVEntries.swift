@@ -79,7 +79,8 @@ struct CSVEntries {
     case .url: entry.urls = [text]
     case .urls: entry.urls = addresses(text)
     case .folder: entry.folder = text
-    case .tags: entry.tags += text.split(whereSeparator: { $0 == "," || $0 == ";" }).map { trimmed($0) }
+    // Not among characters: a combining mark after a comma makes one character of both.
+    case .tags: entry.tags += text.unicodeScalars.split { $0 == "," || $0 == ";" }.map { trimmed(Substring($0)) }
     case .created: entry.created = moment(text)
     case .modified: entry.modified = moment(text)
     case .attribute(let name): entry.say(text, as: name)

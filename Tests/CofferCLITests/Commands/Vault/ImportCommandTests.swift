@@ -37,6 +37,18 @@ struct ImportCommandTests {
   }
 
   @Test
+  func `of two services that Unicode takes for one, an export of one has nothing of the other`() throws {
+    let home = try Home.withVault()
+    let (one, other) = ("caf\u{E9}", "cafe\u{301}")
+    try home.transcript("vault set \(one) A", in: "first")
+    try home.transcript("vault set \(other) B", in: "second")
+    let json = try home.coffer("vault export --reveal --service \(one)").out
+    #expect(json.contains("first") && !json.contains("second"), "\(json)")
+    try home.transcript("vault export --reveal --format env --service \(one)", out: "A='first'\n")
+    try home.transcript("vault export --references --service \(other)", out: "B=coffer://cafe%CC%81/B\n")
+  }
+
+  @Test
   func `duplicates are skipped, replaced or refused, as asked`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set app A", in: "old")
