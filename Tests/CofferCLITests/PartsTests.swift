@@ -29,8 +29,35 @@ struct PartsTests {
     #expect(try Expiry.parse("2w", now: now) == now + 14 * 86_400)
     #expect(try Expiry.parse("2026-12-31", now: now) == Date(timeIntervalSince1970: 1_798_675_200))
     #expect(try Expiry.parse("2026-12-31T02:00:00+02:00", now: now) == Date(timeIntervalSince1970: 1_798_675_200))
-    for wrong in ["", "d", "-1d", "0d", "1.5h", "soon", "1970-01-02"] {
+    for wrong in ["", "d", "-1d", "0d", "1.5h", "soon", "1970-01-02", "2027-01-02T18:00", "2027-01-02 18:00:00"] {
       #expect(throws: Failure.self) { try Expiry.parse(wrong, now: now) }
+    }
+  }
+
+  @Test
+  func `a date is read whole or not at all, and none that the calendar does not have`() throws {
+    let evening = Date(timeIntervalSince1970: 1_798_912_800)
+    for text in [
+      "2027-01-02T18:00:00Z", "2027-01-02T18:00:00z", "2027-01-02T19:00:00+01:00", "2027-01-02T16:30:00-0130",
+      "2027-01-02 18:00:00 +0000",
+    ] {
+      #expect(Moment.parse(text) == evening, "\(text)")
+    }
+    for text in ["2027-01-02T18:00:00.5Z", "2027-01-02T18:00:00.499999999Z"] {
+      let moment = try #require(Moment.parse(text))
+      #expect(abs(moment.timeIntervalSince(evening)) < 1, "\(text)")
+    }
+    for date in [Date(timeIntervalSince1970: 0), evening, Date(timeIntervalSince1970: 4_102_444_799), .distantFuture] {
+      #expect(Moment.parse(Moment.text(date)) == date && Moment.parse(Moment.classic(date)) == date, "\(date)")
+    }
+    #expect(Moment.parse("2028-02-29") != nil && Moment.parse(Moment.text(Date(timeIntervalSince1970: 1e12))) != nil)
+    for text in [
+      "2027-01-02T18:00", "2027-01-02T18:00:00", "2027-01-02 18:00:00", "2027-01-02junk", "2027-01-02T18:00:00Zjunk", "2027-1-2",
+      "2027-02-31", "2027-02-29", "2027-13-01", "2027-00-10", "2027-04-31T10:00:00Z", "2027-01-02T24:00:00Z",
+      "2027-01-02T18:60:00Z", "2027-01-02T18:00:00.Z", "2027-01-02T18:00:00.1234567890Z", "2027-01-02T18:00:00+99:99",
+      "2027-01-02T18:00:00-", "2027-01-02T", "2027-01-02\u{301}", "T", "", "  ",
+    ] {
+      #expect(Moment.parse(text) == nil, "\(text)")
     }
   }
 

@@ -1,3 +1,4 @@
+internal import CofferStorage
 internal import FoundationEssentials
 
 /// `name=value` pairs.
@@ -25,7 +26,7 @@ enum Attributes {
     throw .usage("attributes that begin with '\(reserved)' are reserved", try: "another name")
   }
 
-  static func isReserved(_ name: String) -> Bool { name.hasPrefix(reserved) }
+  static func isReserved(_ name: String) -> Bool { name.utf8.starts(with: reserved.utf8) }
 
   static func split(_ pair: String) -> (name: String, value: String)? {
     // Not among characters: a combining mark after the sign makes one character of both.
@@ -98,11 +99,45 @@ enum Moment {
     text(date).replacing("T", with: " ").replacing("Z", with: " +0000")
   }
 
-  /// Reads what ``text(_:)`` and ``classic(_:)`` write, other offsets, and a bare day, which begins at midnight UTC.
+  /// Reads what ``text(_:)`` and ``classic(_:)`` write, other offsets, parts of a second, and a bare day, which begins at midnight UTC.
+  ///
+  /// All of `text` has to be that: Foundation takes a beginning for the whole, and the 31st of February for the 3rd of March.
   static func parse(_ text: String) -> Date? {
     let parts = text.split(separator: " ")
     if parts.count == 3 { return parse("\(parts[0])T\(parts[1])\(parts[2])") }
-    do { return try Date(text, strategy: .iso8601) } catch {}
-    do { return try Date(text, strategy: .iso8601.year().month().day()) } catch { return nil }
+    let bytes = Array(text.utf8)
+    let end = bytes.firstIndex(of: UInt8(ascii: "T")) ?? bytes.endIndex
+    let day = String(decoding: bytes[..<end], as: UTF8.self)
+    do {
+      let midnight = try Date(day, strategy: .iso8601.year().month().day())
+      guard Self.text(midnight).hasSameBytes(as: "\(day)T00:00:00Z") else { return nil }
+      guard end < bytes.endIndex else { return midnight }
+      guard isTime(bytes[end...]) else { return nil }
+      return try Date(text, strategy: .iso8601)
+    } catch { return nil }
+  }
+
+  /// Whether `text` is `T18:00:00`, with at most nine digits of a part of a second behind it, and then `Z`, `+01:00` or `+0100`.
+  private static func isTime(_ text: ArraySlice<UInt8>) -> Bool {
+    var rest = text
+    let isDigit = { (byte: UInt8) in UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+    func take(_ mark: Unicode.Scalar?, below limit: Int) -> Bool {
+      if let mark {
+        guard rest.popFirst() == UInt8(ascii: mark) else { return false }
+      }
+      let digits = rest.prefix(2)
+      rest = rest.dropFirst(2)
+      return digits.count == 2 && digits.allSatisfy(isDigit) && digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } < limit
+    }
+    guard take("T", below: 24), take(":", below: 60), take(":", below: 60) else { return false }
+    if rest.first == UInt8(ascii: ".") {
+      let fraction = rest.dropFirst().prefix(while: isDigit)
+      guard 1...9 ~= fraction.count else { return false }
+      rest = rest[fraction.endIndex...]
+    }
+    let zone = rest.popFirst()
+    guard zone != UInt8(ascii: "Z"), zone != UInt8(ascii: "z") else { return rest.isEmpty }
+    guard zone == UInt8(ascii: "+") || zone == UInt8(ascii: "-") else { return false }
+    return take(nil, below: 24) && take(rest.first == UInt8(ascii: ":") ? ":" : nil, below: 60) && rest.isEmpty
   }
 }
