@@ -85,7 +85,6 @@ struct ImportSource {
     var facts = stat()
     guard stat(path, &facts) == 0 else { return nil }
     if facts.st_mode & S_IFMT == S_IFDIR { return .pass }
-    guard facts.st_mode & S_IFMT == S_IFREG else { return nil }
     if isArchive(path) { return .onePassword }
     return begins(path) { $0.starts(with: "SQLite format 3\0".utf8) } ? .coffer : nil
   }
@@ -93,7 +92,11 @@ struct ImportSource {
   private static func isArchive(_ path: String) -> Bool { path != "-" && begins(path) { ZipArchive.isMeant(by: $0) } }
 
   /// Whether the first bytes of a file are as `isMeant` says. One that cannot be read is told of when it is.
+  ///
+  /// A pipe is not opened: what is read of it is gone, and whoever writes into one that is closed again is ended.
   private static func begins(_ path: String, _ isMeant: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+    var facts = stat()
+    guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }
     let descriptor = coffer_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

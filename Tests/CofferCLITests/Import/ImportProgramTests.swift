@@ -72,6 +72,15 @@ import Testing
     try home.transcript("vault list")
   }
 
+  @Test func `an export that comes through a pipe with a path is read from its first byte`() throws {
+    let home = try Home.withVault()
+    try home.withHelpers()
+    let file = try home.file("1password.csv", try ImportFixture.content("1password.csv"))
+    let line = "cat '\(file)' | coffer vault import -q --from 1password /dev/stdin"
+    let answer = try #require(try home.program(["sh", "-c", line]))
+    #expect(answer.status == 0 && answer.out.contains("bank.example"), "\(answer.err)")
+  }
+
   @Test func `a ZIP bomb is refused at the limit`() throws {
     let home = try Home.withVault()
     guard try ImportFixture.hasLibzip() else { return }
