@@ -64,7 +64,7 @@ struct ListFiles: Sendable {
       guard let target = String(validating: UnsafeRawBufferPointer(buffer)[..<count], as: UTF8.self) else { return (nil, EILSEQ) }
       return (FilePath(target), 0)
     }
-    guard code != EILSEQ else { throw unreadable(path) }
+    guard code != EILSEQ else { throw unreadable(path, "the link leads to a name that is not UTF-8") }
     guard code != 0, code != EINVAL, code != ENOENT, code != ENOTDIR else { return link }
     throw StoreError(errno: code, "read the link", place: path)
   }
@@ -76,15 +76,15 @@ struct ListFiles: Sendable {
     let resolved = folder.withPlatformString { realpath($0, nil) }
     guard let resolved else { throw StoreError(errno: errno, "resolve the folder", place: folder) }
     defer { free(resolved) }
-    guard let path = String(validatingCString: resolved) else { throw unreadable(folder) }
+    guard let path = String(validatingCString: resolved) else { throw unreadable(folder, "the folder's real name is not UTF-8") }
     return FilePath(path)
   }
 
   /// Repaired, the name would lead to another folder, or to none: values would seem to be gone.
-  private static func unreadable(_ path: FilePath) -> StoreError {
+  private static func unreadable(_ path: FilePath, _ what: String) -> StoreError {
     StoreError(
-      .invalidName, "a link leads to a name that is not UTF-8", place: path.string,
-      cure: "rename what it leads to, or name a folder that has a name in UTF-8")
+      .invalidName, what, place: path.string,
+      cure: "rename it, or name a folder that has a name in UTF-8")
   }
 
   /// Makes `folder` and what is missing above it; false where this user may not. Another process doing the same at the same time
