@@ -36,10 +36,11 @@ enum DockerHelperSetting {
       _ = scanner.peek()
       let start = scanner.offset + 1
       try scanner.object { scanner, key in
-        guard key == "credsStore" else { return try scanner.skip() }
+        // docker is written in Go, whose decoder looks for names in any case and passes over `null`.
+        guard key.lowercased() == "credsstore" else { return try scanner.skip() }
         _ = scanner.peek()
         let first = scanner.offset
-        name = try scanner.textOrNothing()
+        if try !scanner.isNull() { name = try scanner.textOrNothing() }
         value = first..<scanner.offset
       }
       return Setting(name: name.isEmpty ? nil : name, value: value, start: start)

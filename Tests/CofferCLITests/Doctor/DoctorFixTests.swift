@@ -75,6 +75,33 @@ struct DoctorFixTests {
   }
 
   @Test
+  func `docker's helper is found in whatever case its name stands, as docker finds it`() throws {
+    let home = try home()
+    let other = #"{"credsstore": "pass", "CredsStore": null, "auths": {"a.example": {"auth": "YWRhOmh1c2g="}}}"#
+    _ = try home.file(".docker/config.json", other)
+    let kept = try home.coffer("doctor --fix --yes")
+    #expect(kept.status == 2 && kept.out.contains("docker asks another helper, pass: remove"), "\(kept.out)\(kept.err)")
+    #expect(try home.content(".docker/config.json") == other)
+    _ = try home.file(".docker/config.json", #"{"auths":{"a.example":{"auth":"YWRhOmh1c2g="}},"credsstore":""}"#)
+    let moved = try home.coffer("doctor --fix --yes")
+    #expect(moved.status == 0, "\(moved.out)\(moved.err)")
+    #expect(try home.content(".docker/config.json") == #"{"auths":{"a.example":{}},"credsstore":"coffer"}"#)
+  }
+
+  @Test
+  func `a netrc in which a machine has two logins or two passwords is left to a person`() throws {
+    let home = try home()
+    for word in ["login", "password"] {
+      let text = "machine a.example login ada password hunter2\n  \(word) other\n"
+      _ = try home.file(".netrc", text)
+      let answer = try home.coffer("doctor --fix --yes")
+      #expect(answer.status == 2 && answer.out.contains("line 2: the machine has a second '\(word)'"), "\(answer)")
+      #expect(try home.content(".netrc") == text)
+    }
+    try home.transcript("vault get a.example", err: "the vault has no", exit: 1)
+  }
+
+  @Test
   func `a netrc, AWS credentials and gh's hosts keep all that is no secret`() throws {
     let home = try home()
     _ = try home.file(

@@ -167,6 +167,9 @@ import Testing
     for (text, format, what) in [
       ("machine a login b password", ImportFormat.netrc, "nothing follows 'password'"),
       ("hello hunter2", .netrc, "none of a netrc's"),
+      ("machine a login b password x\npassword hunter2", .netrc, "line 2: the machine has a second 'password'"),
+      ("machine a login hunter2\nlogin b password x", .netrc, "line 2: the machine has a second 'login'"),
+      ("[a]\naws_secret_access_key=hunter2\nAWS_SECRET_ACCESS_KEY=x", .aws, "line 3: the profile has a second"),
       ("machine a password \"x", .netrc, "a quote has no end"), ("[default\nx=1", .aws, "a profile's name has no end"),
       ("x=hunter2", .aws, "before the first profile"), ("[a]\nhunter2", .aws, "'=' is missing"),
       ("github.com:\n\toauth_token: hunter2", .gh, "no 'name: value'"), ("- hunter2", .gh, "no 'name: value'"),

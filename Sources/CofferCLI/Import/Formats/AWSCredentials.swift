@@ -9,6 +9,8 @@ internal import CofferStorage
 /// docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html; for `aws_security_token`, `botocore/credentials.py` of
 /// github.com/boto/botocore.
 enum AWSCredentials {
+  private static let secretKey = "aws_secret_access_key"
+
   static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     var found = ImportedEntries()
     try file.withUnsafeBytes { raw in
@@ -25,7 +27,12 @@ enum AWSCredentials {
         } else {
           guard let (name, value) = line.parted(at: "=") else { throw damaged("'=' is missing", number, place) }
           guard entry != nil else { throw damaged("a value before the first profile", number, place) }
-          if try take(name.trimmed.word.lowercased(), value.trimmed, in: &entry) { entry?.cuts.append(text.lineCut) }
+          let word = name.trimmed.word.lowercased()
+          // Of two, the second would take the place of the first, and one of them would be nowhere.
+          guard word != secretKey || entry?.value == nil else {
+            throw damaged("the profile has a second '\(word)'", number, place)
+          }
+          if try take(word, value.trimmed, in: &entry) { entry?.cuts.append(text.lineCut) }
         }
       }
       finish(entry, in: &found)
@@ -50,12 +57,7 @@ enum AWSCredentials {
   /// Whether the line belongs to the key, and not to the profile's settings.
   private static func take(_ name: String, _ value: TextLines.Line, in entry: inout ImportedEntry?) throws -> Bool {
     switch name {
-    case "aws_secret_access_key":
-      // Of two, the second would take the place of the first, and one of them would be nowhere.
-      guard entry?.value == nil else {
-        throw StoreError(.damaged, "a profile has two secret keys", cure: "remove one; nothing was imported")
-      }
-      entry?.value = try SecretForm.copy(value)
+    case secretKey: entry?.value = try SecretForm.copy(value)
     // It opens nothing by itself.
     case "aws_access_key_id": entry?.say(value.word, as: name)
     case "aws_session_token", "aws_security_token": entry?.add(try SecretForm.copy(value), as: name)

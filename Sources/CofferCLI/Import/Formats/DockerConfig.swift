@@ -18,7 +18,8 @@ struct DockerConfig {
       var scanner = JSONScanner(raw, place: place)
       var reader = DockerConfig()
       try scanner.object { scanner, name in
-        guard name == "auths", scanner.peek() == UInt8(ascii: "{") else { return try scanner.skip() }
+        // docker is written in Go, whose decoder looks for names in any case.
+        guard name.lowercased() == "auths", scanner.peek() == UInt8(ascii: "{") else { return try scanner.skip() }
         try scanner.object { try reader.readServer(&$0, $1) }
       }
       try scanner.end()
@@ -33,7 +34,7 @@ struct DockerConfig {
     _ = scanner.peek()
     let start = scanner.offset
     try scanner.object { scanner, name in
-      switch name {
+      switch name.lowercased() {
       case "email": email = try scanner.textOrNothing()
       case "registrytoken": registry = try scanner.secretOrNothing()
       case "auth": auth = try scanner.secretOrNothing()

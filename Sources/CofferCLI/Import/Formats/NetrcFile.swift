@@ -13,6 +13,8 @@ struct NetrcFile {
   /// Where the word and its value begin that are read; nil before.
   private var start: Int?
   private var isCuttable = true
+  /// The words that the present machine has and may have once.
+  private var words: Set<String> = []
   private var found = ImportedEntries()
 
   /// - Throws: `.damaged`, naming the line and never what stands there.
@@ -39,7 +41,7 @@ struct NetrcFile {
       case "machine", "default":
         finish(entry)
         entry = ImportedEntry()
-        isCuttable = true
+        (isCuttable, words) = (true, [])
         let host = word == "default" ? "default" : try value(of: word).plainText
         entry?.service = host
         entry?.title = host
@@ -48,16 +50,22 @@ struct NetrcFile {
         skipMacro()
         // A macro is the machine's before it, and would become another's.
         isCuttable = false
-      case "login" where entry != nil: entry?.user = try value(of: word).plainText
+      case "login" where entry != nil:
+        try checkOnce(word)
+        entry?.user = try value(of: word).plainText
       case "password" where entry != nil:
-        // Of two, the item has the second.
-        if entry?.value != nil { isCuttable = false }
+        try checkOnce(word)
         entry?.value = try value(of: word)
       case "account" where entry != nil: entry?.add(try value(of: word), as: "account")
       default: throw damaged("a word that is none of a netrc's: machine, default, login, password, account, macdef")
       }
     }
     finish(entry)
+  }
+
+  /// Of two, one would take the place of the other, which would be nowhere, and programs do not agree on which one they take.
+  private mutating func checkOnce(_ word: String) throws {
+    guard words.insert(word).inserted else { throw damaged("the machine has a second '\(word)'") }
   }
 
   private mutating func finish(_ entry: ImportedEntry?) {
