@@ -60,7 +60,8 @@ struct EntryItems {
 
   private mutating func name(of entry: ImportedEntry) throws -> ItemName {
     let wantedService = entry.service ?? entry.urls.lazy.compactMap(WebAddress.host).first ?? entry.title
-    let service = Self.cut(Self.oneLine(wantedService.isEmpty ? "untitled" : wantedService), to: Self.longestName)
+    let named = [wantedService, entry.title].map(Self.oneLine).first { !$0.isEmpty }
+    let service = Self.cut(named ?? "untitled", to: Self.longestName)
     let account = Self.cut(Self.oneLine(entry.user), to: Self.longestName)
     let wanted = try ItemName(service: service, account: account)
     var name = wanted
@@ -83,13 +84,15 @@ struct EntryItems {
     return label.isEmpty ? "untitled" : label
   }
 
-  /// `text` without what could forge a line.
+  /// `text` without what could forge a line; empty where nothing that can be seen is left.
   private static func oneLine(_ text: String) -> String {
-    guard !StoredName.isPrintableASCII(text) else { return text }
-    var line = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars { line.append(scalar.properties.generalCategory == .control ? " " : scalar) }
-    let trimmed = String(line)
-    return trimmed.allSatisfy(\.isWhitespace) ? "" : trimmed
+    var line = text
+    if !StoredName.isPrintableASCII(text) {
+      var scalars = String.UnicodeScalarView()
+      for scalar in text.unicodeScalars { scalars.append(scalar.properties.generalCategory == .control ? " " : scalar) }
+      line = String(scalars)
+    }
+    return line.allSatisfy(\.isWhitespace) ? "" : line
   }
 
   private static func cut(_ text: String, to limit: Int) -> String {
@@ -106,16 +109,16 @@ struct EntryItems {
   // MARK: Attributes and fields
 
   /// Gives the item its attributes; what is too much for them becomes fields.
-  private func describe(_ entry: ImportedEntry, in metadata: inout ItemMetadata) throws -> [ImportedEntry.Field] {
+  private mutating func describe(_ entry: ImportedEntry, in metadata: inout ItemMetadata) throws -> [ImportedEntry.Field] {
     var said = entry.urls.filter { !$0.isEmpty }.enumerated().map { ($0 == 0 ? "url" : "url \($0 + 1)", $1) }
     if !entry.folder.isEmpty { said.append(("folder", entry.folder)) }
     said += entry.tags.filter { !$0.isEmpty }.map { ("tag:\($0)", "") }
-    said += entry.attributes.map { ($0.name.isEmpty ? "attribute" : $0.name, $0.value) }
+    said += entry.attributes.map { ($0.name, $0.value) }
     var bytes = 0
     var fields: [ImportedEntry.Field] = []
     for (wanted, value) in said {
-      let short = Self.cut(Self.oneLine(wanted), to: Self.longestFieldName)
-      let name = Self.free(short) { metadata.attributes[$0] != nil }
+      let sound = part(wanted, or: "attribute", of: entry)
+      let name = Self.free(sound) { metadata.attributes[$0] != nil }
       bytes += name.utf8.count + value.utf8.count
       if value.utf8.count <= Self.longestAttribute, bytes <= Self.mostAttributeBytes,
         metadata.attributes.count < Self.mostAttributes
@@ -124,7 +127,7 @@ struct EntryItems {
       } else {
         let text = value.isEmpty ? "yes" : value
         let copy = try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-        fields.append(ImportedEntry.Field(name: short, secret: SecretForm(copy)))
+        fields.append(ImportedEntry.Field(name: sound, secret: SecretForm(copy)))
       }
     }
     return fields
@@ -133,8 +136,7 @@ struct EntryItems {
   private mutating func add(_ fields: [ImportedEntry.Field], to item: ItemName, of entry: ImportedEntry) throws {
     var names: Set<String> = []
     for field in fields {
-      let short = Self.cut(Self.oneLine(field.name), to: Self.longestFieldName)
-      let name = Self.free(short.isEmpty ? "field" : short, names.contains)
+      let name = Self.free(part(field.name, or: "field", of: entry), names.contains)
       guard names.count < VaultItem.mostFields else {
         leftOut.append(LeftOut(Self.shown(entry), part: name, LeftOut.tooMany))
         continue
@@ -149,6 +151,17 @@ struct EntryItems {
       items.append(
         ImportedItem(name: try item.field(named: name), form: form, created: entry.created, modified: entry.modified))
     }
+  }
+
+  /// What an attribute or field of `entry` may be called that is called `name` there.
+  ///
+  /// Those of Coffer's own mean something to it: with an attribute `coffer.auth` an item would be a login, and be removed with it.
+  private mutating func part(_ name: String, or other: String, of entry: ImportedEntry) -> String {
+    let short = Self.cut(Self.oneLine(name), to: Self.longestFieldName)
+    guard Attributes.isReserved(short) else { return short.isEmpty ? other : short }
+    let free = "imported.\(short)"
+    renamed.append("'\(short)' of '\(Self.shown(entry))' becomes '\(free)': names that begin with 'coffer.' are Coffer's own")
+    return free
   }
 
   /// `name`, with a number where it is taken.

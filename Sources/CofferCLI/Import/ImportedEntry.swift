@@ -83,6 +83,7 @@ struct LeftOut: Encodable, Equatable {
   static let link = "links to other fields"
   static let formerPasswords = "former passwords"
   static let passkey = "passkeys"
+  static let otherCodes = "one-time codes of a kind that this version does not make: the seed is a field"
   static let unknownType = "of a type that this version does not know"
   static let tooLarge = "larger than a value may be"
   static let tooMany = "fields beyond the \(VaultItem.mostFields) that an item may have"

@@ -19,6 +19,12 @@ struct OneTimeSeed {
     (self.period, self.digits, self.algorithm) = (period, digits, algorithm)
   }
 
+  /// Whether both make the same codes, as far as what is said of them tells.
+  func isSame(as other: OneTimeSeed) -> Bool {
+    secret.bytes.isEqual(to: other.secret.bytes) && period == other.period && digits == other.digits
+      && algorithm == other.algorithm
+  }
+
   /// The field of the item: the URI, made in guarded memory where the seed stands alone.
   ///
   /// Source: the key URI format of Google Authenticator, github.com/google/google-authenticator/wiki/Key-Uri-Format.

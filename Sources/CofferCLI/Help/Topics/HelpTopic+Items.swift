@@ -76,7 +76,8 @@ extension HelpTopic.Part {
       The value of an item is the password; of an entry without one it is what the entry is about: the text of a note, the number of a card, a
       private key. Its service is the host of the first address, with a port where one stands there, else the title; its account is the user
       name, its label the title. Every other secret becomes a field under its own name: `notes`, hidden fields, the code of a card. The field
-      `otpauth` holds the `otpauth://` URI of one-time passwords, made of the seed where that stands alone. What is no secret becomes an
+      `otpauth` holds the `otpauth://` URI of one-time passwords, made of the seed where that stands alone. A second seed becomes a field under its
+      own name. So does one whose codes Coffer does not make, such as Steam's, and that is told. What is no secret becomes an
       attribute: `url`, `url 2` and so on, `folder`, `tag:NAME` with an empty value, fields that are shown in the clear there too. Dates come
       along, and so does an expiry that is still to come; one that is past becomes the attribute `expired`, as Coffer hands out no expired
       value.
@@ -90,8 +91,10 @@ extension HelpTopic.Part {
 
       Nothing is left out silently: what is in the trash, attachments, former passwords, passkeys, fields of Bitwarden that show another, entries
       without a secret and types that are not known are each told on standard error, and so is a name that had to be changed because another
-      entry has it, or because of a control character. JSON with an object that has a name twice is refused with 65. Ids, icons and settings
-      of the other program are of no use elsewhere and are not told.
+      entry has it, or because of a control character. An attribute or field whose name begins with `coffer.`, as Coffer's own do, gets another
+      name, and that is told; from `json` and `coffer`, which Coffer wrote, it keeps its name. JSON with an object that has a name twice is
+      refused with 65. So is a netrc in which a machine has two logins or two passwords, and a profile of `aws` with two secret keys. Ids, icons
+      and settings of the other program are of no use elsewhere and are not told.
 
       A terminal shows the plan first and asks; then it shows a total, and with `--verbose` each item. Elsewhere each item is printed and
       nothing asked, as with `--yes`, `--quiet` and `--json` at a terminal. `--dry-run` prints what would happen. `--on-duplicate

@@ -69,7 +69,7 @@ struct KeePassXML {
     try scanner.children { scanner, tag in
       switch tag.name {
       case "String": try draft.readString(&scanner)
-      case "Tags": draft.entry.tags = try scanner.text().split { $0 == ";" || $0 == "," }.map(String.init)
+      case "Tags": draft.entry.tags = try scanner.text().unicodeScalars.split { $0 == ";" || $0 == "," }.map { String($0) }
       case "Times": try draft.readTimes(&scanner)
       case "Binary":
         try scanner.children { scanner, tag in
@@ -84,10 +84,11 @@ struct KeePassXML {
       default: try scanner.skipContent()
       }
     }
-    let entry = draft.finished()
+    let (entry, unmade) = draft.finished()
     guard !isTrash else { return found.leaveOut(entry.label, LeftOut.inTrash) }
     found.add(entry)
     for name in draft.attachments { found.leaveOut(entry.label, part: name, LeftOut.attachment) }
+    for name in unmade { found.leaveOut(entry.label, part: name, LeftOut.otherCodes) }
     found.leaveOut(entry.label, LeftOut.formerPasswords, count: draft.former)
   }
 
@@ -97,7 +98,7 @@ struct KeePassXML {
     var attachments: [String] = []
     var former = 0
     private var expiry: Date?, expires = false
-    private var seed: SecretForm?, period: Int?, digits: Int?, algorithm: String?
+    private var seeds = KeePassSeeds()
 
     mutating func readString(_ scanner: inout XMLScanner) throws {
       var key = ""
@@ -117,21 +118,13 @@ struct KeePassXML {
     }
 
     private mutating func take(_ key: String, _ value: SecretForm, _ isProtected: Bool) {
+      guard !seeds.take(key, value) else { return }
       switch key {
       case "Title": entry.title = value.plainText
       case "UserName": entry.user = value.plainText
       case "URL": entry.urls.insert(value.plainText, at: 0)
       case "Password": entry.value = value
       case "Notes": entry.add(value, as: "notes")
-      // KeePassXC, the older KeePassXC and its plugins, and KeePass 2.47.
-      case "otp", "TOTP Seed", "TimeOtp-Secret-Base32": seed = value
-      case "TOTP Settings":
-        let parts = value.plainText.split(separator: ";")
-        period = parts.first.flatMap { Int($0) }
-        digits = parts.dropFirst().first.flatMap { Int($0) }
-      case "TimeOtp-Period": period = Int(value.plainText)
-      case "TimeOtp-Length": digits = Int(value.plainText)
-      case "TimeOtp-Algorithm": algorithm = value.plainText.replacing("HMAC-", with: "").replacing("-", with: "")
       case _ where key.hasPrefix("KP2A_URL"): entry.urls.append(value.plainText)
       case _ where isProtected: entry.add(value, as: key)
       default: entry.say(value.plainText, as: key)
@@ -150,11 +143,12 @@ struct KeePassXML {
       }
     }
 
-    func finished() -> ImportedEntry {
+    /// The entry, and the fields with seeds of codes that cannot be made here.
+    func finished() -> (entry: ImportedEntry, unmade: [String]) {
       var entry = entry
-      entry.oneTime = OneTimeSeed(seed, period: period, digits: digits, algorithm: algorithm)
+      let unmade = seeds.add(to: &entry)
       if expires { entry.expires = expiry }
-      return entry
+      return (entry, unmade)
     }
 
     /// ISO 8601, or in newer files the seconds since the year 1, eight bytes in Base64.

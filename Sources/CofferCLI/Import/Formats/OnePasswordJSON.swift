@@ -147,7 +147,9 @@ struct OnePasswordJSON {
       }
       let name = title.isEmpty ? id : title
       if let file = value.file { files.append(file.isEmpty ? name : file) }
-      if let seed = value.oneTime { entry.oneTime = entry.oneTime ?? seed }
+      if let seed = value.oneTime {
+        if entry.oneTime == nil { entry.oneTime = seed } else { entry.add(seed.secret, as: name) }
+      }
       if let secret = value.secret {
         if main == nil, Self.mains.contains(id) || value.isKey { main = secret } else { entry.add(secret, as: name) }
       }

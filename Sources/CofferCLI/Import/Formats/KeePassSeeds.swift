@@ -1,0 +1,82 @@
+internal import Coffer
+internal import CofferStorage
+
+/// The seeds of one-time passwords in an entry of KeePass: each program of that family keeps one under a name of its own, and an entry that
+/// several of them wrote has several.
+///
+/// Sources: KeePassXC, `src/totp/Totp.cpp`; keepass.info/help/base/placeholders.html, "One-time passwords".
+struct KeePassSeeds {
+  /// The texts with a seed, each with those that say how its codes are made: of KeePassXC, of the older KeePassXC and of plugins, and of
+  /// KeePass 2.47.
+  private static let kinds: [(seed: String, settings: [String])] = [
+    ("otp", []), ("TOTP Seed", ["TOTP Settings"]),
+    ("TimeOtp-Secret-Base32", ["TimeOtp-Period", "TimeOtp-Length", "TimeOtp-Algorithm"]),
+  ]
+  private static let algorithms = ["HMAC-SHA-1": "SHA1", "HMAC-SHA-256": "SHA256", "HMAC-SHA-512": "SHA512"]
+
+  private var seeds: [(key: String, secret: SecretForm)] = []
+  private var settings: [(key: String, value: String)] = []
+
+  /// Takes the text `key` where it has to do with one-time passwords; false where it has not.
+  mutating func take(_ key: String, _ value: SecretForm) -> Bool {
+    if Self.kinds.contains(where: { $0.seed == key }) {
+      seeds.append((key, value))
+    } else if Self.kinds.contains(where: { $0.settings.contains(key) }) {
+      settings.append((key, value.plainText))
+    } else {
+      return false
+    }
+    return true
+  }
+
+  /// Gives `entry` the first seed whose codes can be made. Every other one becomes a field, and what belongs to no seed is said.
+  ///
+  /// - Returns: the fields with seeds of codes that cannot be made, such as Steam's, which have letters.
+  func add(to entry: inout ImportedEntry) -> [String] {
+    var (unmade, said) = ([String](), settings)
+    for kind in Self.kinds {
+      let own = settings.filter { kind.settings.contains($0.key) }
+      for seed in seeds where seed.key == kind.seed {
+        let made = Self.made(seed.secret, own)
+        if made == nil { unmade.append(seed.key) }
+        if let made, entry.oneTime?.isSame(as: made) ?? true {
+          entry.oneTime = made
+          said.removeAll { kind.settings.contains($0.key) }
+        } else {
+          entry.add(seed.secret, as: seed.key)
+        }
+      }
+    }
+    for (key, value) in said { entry.say(value, as: key) }
+    return unmade
+  }
+
+  /// The seed with what is said of its codes; nil where that is not what this version makes codes by.
+  private static func made(_ secret: SecretForm, _ settings: [(key: String, value: String)]) -> OneTimeSeed? {
+    var (period, digits, algorithm) = (Int?.none, Int?.none, String?.none)
+    for (key, value) in settings {
+      switch key {
+      case "TOTP Settings":
+        // Behind the two some plugins name a server that tells the time.
+        let parts = value.split(separator: ";", omittingEmptySubsequences: false)
+        guard 2...3 ~= parts.count else { return nil }
+        (period, digits) = (number(parts[0], OneTimePassword.periods), number(parts[1], OneTimePassword.digitCounts))
+        guard period != nil, digits != nil else { return nil }
+      case "TimeOtp-Period":
+        period = number(value[...], OneTimePassword.periods)
+        guard period != nil else { return nil }
+      case "TimeOtp-Length":
+        digits = number(value[...], OneTimePassword.digitCounts)
+        guard digits != nil else { return nil }
+      default:
+        algorithm = algorithms[value]
+        guard algorithm != nil else { return nil }
+      }
+    }
+    return OneTimeSeed(secret, period: period, digits: digits, algorithm: algorithm)
+  }
+
+  private static func number(_ text: Substring, _ range: ClosedRange<Int>) -> Int? {
+    Int(text).flatMap { range ~= $0 ? $0 : nil }
+  }
+}
