@@ -149,6 +149,8 @@ public struct RepairReport: Sendable, Equatable {
   public internal(set) var generation: UInt64 = 0
   /// Items in the vault now.
   public internal(set) var items = 0
+  /// Records in the vault now: items, their fields, former contents and what was deleted.
+  public internal(set) var records = 0
   /// What holds the vault as it was; nil when nothing could be lost.
   public internal(set) var kept: VaultPlace?
   /// Where the vault went back to an older key: the slots of that time, all of which open it again, whoever removed them since; else none.

@@ -33,7 +33,8 @@ struct PassphraseChange {
       keepsKey
         ? "the passphrase was changed; the vault's key is the same, which an old copy of the file gives away to who knows the old one"
         : "the passphrase was changed, and the vault has a new key, sealed to \(slots.count) slot\(slots.count == 1 ? "" : "s")")
-    try NewInvitation.show(invitation, NewInvitation.ofNewKey, context)
+    // Without a new key there is no new invitation: every machine that had one still has the right one.
+    if !keepsKey { try NewInvitation.show(invitation, NewInvitation.ofNewKey, context) }
   }
 
   /// The slot that opened the vault, if it has a passphrase, or the only one that has.

@@ -11,7 +11,7 @@ extension VaultRepair {
     var counts = RecordCounts.none
     for table in RecordTable.allCases { try rebuild(table, &lists, &counts) }
     try renumber(&lists)
-    report.items = Int(clamping: counts.items)
+    (report.items, report.records) = (Int(clamping: counts.items), Int(clamping: counts.records))
     return (try putDigests(lists), counts)
   }
 

@@ -182,7 +182,8 @@ final class VaultRepair {
     do throws(StoreError) {
       let vault = try opened()
       vault.view.pins = pins
-      report.items = try vault.read { (vault) throws(StoreError) in try vault.verify { _, _ in }.items }
+      let verified = try vault.read { (vault) throws(StoreError) in try vault.verify { _, _ in } }
+      (report.items, report.records) = (verified.items, verified.records)
       if report.mendedHeader {
         try vault.write { (_, change) throws(StoreError) in
           change.events.append(LogEntry(.repaired, by: .current, time: vault.view.now))

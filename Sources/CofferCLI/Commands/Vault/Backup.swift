@@ -176,7 +176,7 @@ struct VaultRepairCommand: OpeningCommand {
     } else {
       for line in Self.lines(report) { try Output.line(line) }
     }
-    guard report.items > 0 || report.droppedRecords == 0 else { throw Self.empty(report, context) }
+    guard report.records > 0 || report.droppedRecords == 0 else { throw Self.empty(report, context) }
   }
 
   /// A repair with a key that is not that of the records has made a vault, and kept nothing.
@@ -191,7 +191,7 @@ struct VaultRepairCommand: OpeningCommand {
   }
 
   private static func nothing(_ report: RepairReport) -> String {
-    let what = report.items == 1 ? "1 record is where and what it was" : "\(report.items) records are where and what they were"
+    let what = report.records == 1 ? "1 record is where and what it was" : "\(report.records) records are where and what they were"
     return "nothing to repair: " + what
   }
 
@@ -201,7 +201,7 @@ struct VaultRepairCommand: OpeningCommand {
     if report.mendedHeader { lines.append("mended: a copy of the header, from the other one") }
     guard report.rebuiltState else { return lines + ReturnedSlots.lines(report.returnedSlots) }
     lines.append(
-      "rebuilt: the state, from \(report.items == 1 ? "1 record that opens" : "\(report.items) records that open"); the vault is now at generation \(report.generation)"
+      "rebuilt: the state, from \(report.records == 1 ? "1 record that opens" : "\(report.records) records that open"); the vault is now at generation \(report.generation)"
     )
     lines.append("dropped, as they do not open: records: \(report.droppedRecords), log entries: \(report.droppedLogRows)")
     if let kept = report.kept { lines.append("kept: the vault as it was, in \(Printable.line(kept.description))") }

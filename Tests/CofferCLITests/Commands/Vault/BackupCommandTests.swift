@@ -234,6 +234,19 @@ struct BackupCommandTests {
   }
 
   @Test
+  func `a repair that keeps only what is in the trash counts it, and is a success`() throws {
+    let home = try Home.withVault()
+    for name in ["a", "b"] { try home.transcript("vault set \(name)", in: "1") }
+    try home.transcript("vault delete a --yes")
+    try home.attack("UPDATE rec SET meta = zeroblob(length(meta)); DELETE FROM state")
+    let repaired = try home.coffer("vault repair --rebuild")
+    #expect(repaired.status == 0 && repaired.out.contains("from 1 record that opens"), "\(repaired)")
+    #expect(repaired.out.contains("dropped, as they do not open: records: 1,"), "\(repaired)")
+    try home.transcript("vault undelete a")
+    try home.transcript("vault get a", out: "1")
+  }
+
+  @Test
   func `export and import bring items, attributes and bytes from one vault to another`() throws {
     let home = try Home.withVault()
     let binary = Data((0...255).map(UInt8.init))
