@@ -18,6 +18,7 @@ struct MergePlanText {
       ("in conflict", here, "this vault's stays"), ("in conflict", there, "the other vault's comes"),
       ("renamed", report.renamed.count, ""), ("deleted there", report.deleted.count, ""),
       ("kept as is", report.kept.count, "newer here, or deleted"), ("the same", report.same, ""),
+      ("aligned", report.aligned, "the same, but written later there: its times and id come"),
     ].filter { $0.1 > 0 }.map { ["  \($0.0)", grouped($0.1), $0.2] }
     let left = leftOut.map { ["  left out", grouped($0.number), $0.reason] }
     return Columns.align(rows + left, for: .errors)
@@ -27,7 +28,8 @@ struct MergePlanText {
   func total(isTrial: Bool) -> String {
     let parts = [
       (report.added.count, "new"), (report.updated.count, "newer there"), (report.conflicts.count, "in conflict"),
-      (report.renamed.count, "renamed"), (report.deleted.count, "deleted"), (report.leftOut.count, "left out"),
+      (report.renamed.count, "renamed"), (report.deleted.count, "deleted"), (report.aligned, "aligned"),
+      (report.leftOut.count, "left out"),
     ].filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
     guard !report.isEmpty else {
       return "nothing to merge" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
@@ -84,7 +86,7 @@ extension MergePlanText {
 
   struct Answer: Encodable {
     let added: [Name], updated: [Name], conflicts: [Conflict], renamed: [Renamed], deleted: [Name], kept: [Name], same: Int
-    let leftOut: [LeftOut]?
+    let aligned: Int?, leftOut: [LeftOut]?
 
     struct Name: Encodable {
       let service: String, account: String, field: String?
@@ -104,6 +106,7 @@ extension MergePlanText {
           keptRevision: conflict.kept)
       }
       renamed = report.renamed.map { Renamed(from: Name($0.from), to: Name($0.to)) }
+      aligned = report.aligned == 0 ? nil : report.aligned
       self.leftOut = leftOut.isEmpty ? nil : leftOut
     }
   }

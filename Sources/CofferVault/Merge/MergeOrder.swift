@@ -9,6 +9,18 @@ extension OpenRecord {
     MergeDescription(meta).isSame(as: MergeDescription(other.meta)) && valueOrder(other) == 0
   }
 
+  /// Of two writes of one content, whether this is the earlier one; where they are of one time, the ids decide.
+  borrowing func isEarlierWrite(than other: borrowing OpenRecord) -> Bool {
+    if meta.isOfOneWrite(with: other.meta) { return meta.id < other.meta.id }
+    return isBefore(other)
+  }
+
+  /// Whether this, a deleted content, is that of `other`, to which nothing has happened since its value was written. When a deleted content
+  /// was last changed is not known any more; a content that was brought back since was changed then.
+  borrowing func isDeletedValue(of other: borrowing OpenRecord) -> Bool {
+    meta.written == other.meta.written && other.meta.modified == other.meta.written && isSame(as: other)
+  }
+
   /// Whether both are one content, written once.
   borrowing func isSameWrite(as other: borrowing OpenRecord) -> Bool {
     meta.isOfOneWrite(with: other.meta) && valueOrder(other) == 0

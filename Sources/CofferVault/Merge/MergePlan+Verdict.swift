@@ -8,7 +8,8 @@ extension MergePlan {
     let none = Change()
     let own = try source(of: own, isOurs: true).open(none)
     let other = try source(of: other, isOurs: false).open(none)
-    guard !own.isSame(as: other) else { return .same }
+    // One write of it for both, so that each knows the content of the other and means the same item.
+    guard !own.isSame(as: other) else { return .same(isLaterThere: own.isEarlierWrite(than: other)) }
     let (weKnow, theyKnow) = (try knows(ours, own.meta, other), try knows(theirs, other.meta, own))
     guard weKnow == theyKnow else { return weKnow ? .ours(isConflict: false) : .theirs(isConflict: false) }
     return own.isBefore(other) ? .theirs(isConflict: true) : .ours(isConflict: true)

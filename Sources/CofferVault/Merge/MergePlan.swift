@@ -14,8 +14,8 @@ struct MergeStep {
 
 /// Which content an item or a field has after a merge.
 enum MergeVerdict: Equatable {
-  /// Both have the same.
-  case same
+  /// Both have the same; the later write of it gives times and id.
+  case same(isLaterThere: Bool)
   /// That of this vault; a conflict where it does not know the other one.
   case ours(isConflict: Bool)
   /// That of the other vault; a conflict where it does not know this one.
@@ -51,6 +51,7 @@ struct MergePlan {
       progress(number, claims.count)
       try add(pairs[claim.pair], claim)
     }
+    report.isEmpty = groups.isEmpty && removed.isEmpty
   }
 
   // MARK: Items
@@ -64,7 +65,7 @@ struct MergePlan {
       return NameClaim(own, number, isFixed: true)
     case (let own?, nil):
       guard own.exclusion == nil else { return NameClaim(own, number, isFixed: true) }
-      guard let moment = theirs.deletions[own.id], moment >= ours.lastChange(of: own) else { return NameClaim(own, number) }
+      guard let moment = try theirs.deletion(ofItem: own, in: ours) else { return NameClaim(own, number) }
       removed.append((own, moment))
       report.deleted.append(own.name)
       return nil
@@ -73,7 +74,7 @@ struct MergePlan {
         report.leftOut.append(MergeReport.LeftOut(name: other.name, reason: reason))
         return nil
       }
-      guard let moment = ours.deletions[other.id], moment >= theirs.lastChange(of: other) else { return NameClaim(other, number) }
+      guard try ours.deletion(ofItem: other, in: theirs) != nil else { return NameClaim(other, number) }
       report.kept.append(other.name)
       return nil
     case (nil, nil): return nil
@@ -105,7 +106,7 @@ struct MergePlan {
   func isWritten(_ step: MergeStep) -> Bool {
     if step.isMoved { return true }
     switch step.verdict {
-    case .same: return false
+    case .same(let isLaterThere): return isLaterThere
     case .theirs: return true
     case .ours(let isConflict): return isConflict && history(of: step) > 0
     }
@@ -113,7 +114,8 @@ struct MergePlan {
 
   /// How many former contents the record of a step keeps.
   func history(of step: MergeStep) -> Int {
-    guard step.verdict != .same, step.theirs != nil else { return Int(step.ours?.history ?? 0) }
+    if case .same = step.verdict { return Int(step.ours?.history ?? 0) }
+    guard step.theirs != nil else { return Int(step.ours?.history ?? 0) }
     guard let keeping else { return Int(max(step.ours?.history ?? 0, step.theirs?.history ?? 0)) }
     return keeping == 0 ? 0 : max(keeping, Int(step.ours?.history ?? 0), Int(step.theirs?.history ?? 0))
   }
@@ -134,7 +136,7 @@ struct MergePlan {
     var claims: [NameClaim] = []
     var new: [NameClaim] = []
     for (number, pair) in pairs.enumerated() {
-      guard let claim = fieldClaim(pair, number, isNew: own == nil, &group) else { continue }
+      guard let claim = try fieldClaim(pair, number, isNew: own == nil, &group) else { continue }
       if pair.ours == nil { new.append(claim) } else { claims.append(claim) }
     }
     for claim in new {
@@ -162,7 +164,7 @@ struct MergePlan {
   /// The name of a field that is there afterwards.
   private mutating func fieldClaim(
     _ pair: MergePair, _ number: Int, isNew: Bool, _ group: inout MergeGroup
-  ) -> NameClaim? {
+  ) throws(StoreError) -> NameClaim? {
     if let reason = pair.theirs?.exclusion ?? (pair.theirs == nil ? nil : pair.ours?.exclusion), let name = pair.theirs?.name {
       report.leftOut.append(MergeReport.LeftOut(name: name, reason: reason))
       return pair.ours.map { NameClaim($0, number, isFixed: true) }
@@ -171,13 +173,13 @@ struct MergePlan {
     case (let own?, let other?): return NameClaim(own, other, number)
     case (let own?, nil):
       guard own.exclusion == nil else { return NameClaim(own, number, isFixed: true) }
-      guard let moment = theirs.deletions[own.id], moment >= own.modified else { return NameClaim(own, number) }
+      guard let moment = try theirs.deletion(of: own, in: ours) else { return NameClaim(own, number) }
       group.removed.append((own, moment))
       report.deleted.append(own.name)
       return nil
     case (nil, let other?):
       // An item that comes back brings the fields that were deleted with it.
-      guard !isNew, let moment = ours.deletions[other.id], moment >= other.modified else { return NameClaim(other, number) }
+      guard !isNew, try ours.deletion(of: other, in: theirs) != nil else { return NameClaim(other, number) }
       report.kept.append(other.name)
       return nil
     case (nil, nil): return nil
@@ -193,7 +195,9 @@ struct MergePlan {
       report.renamed.append(MergeReport.Renamed(from: other.name, to: step.name))
     }
     switch step.verdict {
-    case .same: report.same += item == nil ? 1 : 0
+    case .same(let isLaterThere):
+      report.same += item == nil ? 1 : 0
+      report.aligned += isLaterThere ? 1 : 0
     case .theirs where step.ours == nil: report.added.append(step.name)
     case .theirs(isConflict: false): report.updated.append(step.name)
     case .theirs(isConflict: true): report.conflicts.append(MergeReport.Conflict(name: step.name, winner: .other))

@@ -16,6 +16,10 @@ public struct MergeReport: Sendable, Equatable {
   public internal(set) var leftOut: [LeftOut] = []
   /// How many items are the same in both.
   public internal(set) var same = 0
+  /// Of how many items and fields with one content the other vault's were written later: they get its times and its id.
+  public internal(set) var aligned = 0
+  /// Whether nothing of the vault changes.
+  public internal(set) var isEmpty = true
 
   /// An item or field of which neither vault knows the other's content.
   public struct Conflict: Sendable, Equatable {
@@ -61,11 +65,5 @@ public struct MergeReport: Sendable, Equatable {
     case unsoundName
     /// The item has as many fields as it may.
     case noRoom
-  }
-
-  /// Whether nothing of the vault changes.
-  public var isEmpty: Bool {
-    added.isEmpty && updated.isEmpty && renamed.isEmpty && deleted.isEmpty
-      && conflicts.allSatisfy { $0.winner == .this && $0.kept == nil }
   }
 }

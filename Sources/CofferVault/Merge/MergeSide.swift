@@ -28,14 +28,15 @@ struct MergeSide {
   let items: ItemTable
   /// The items, by name.
   private(set) var records: [MergeRecord] = []
-  /// When the records were last deleted of which that is known.
-  private(set) var deletions: [ItemID: UInt64] = [:]
+  /// The deletions that are known.
+  let deletions: MergeDeletions
   /// By the place of their item.
   private var fields: [RecordIndex: [MergeRecord]] = [:]
 
   /// Reads all descriptions, and no value.
   init(_ items: ItemTable, leavingOut isLeftOut: (VaultItem) -> Bool) throws(StoreError) {
     self.items = items
+    deletions = try MergeDeletions(items)
     let view = items.view
     for bucket in RecordTable.present.buckets where view.tree.digests[bucket] != .zero {
       for entry in try view.list(of: bucket).entries {
@@ -52,24 +53,10 @@ struct MergeSide {
       }
     }
     records.sort { $0.name < $1.name }
-    try readDeletions()
-  }
-
-  private mutating func readDeletions() throws(StoreError) {
-    var none = Change()
-    for note in try items.records.notes(in: .old, &none) where note.kind == .deleted {
-      let meta = try items.history.meta(note)
-      deletions[meta.id] = max(deletions[meta.id] ?? 0, meta.modified)
-    }
   }
 
   /// The fields of an item, by name.
   func fields(of item: MergeRecord) -> [MergeRecord] { (fields[item.index] ?? []).sorted { $0.name < $1.name } }
-
-  /// When the item or one of its fields was last written.
-  func lastChange(of item: MergeRecord) -> UInt64 {
-    (fields[item.index] ?? []).reduce(item.modified) { max($0, $1.modified) }
-  }
 
   private static func exclusion(
     _ meta: RecordMeta, _ item: VaultItem, _ isLeftOut: (VaultItem) -> Bool

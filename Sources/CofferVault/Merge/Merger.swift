@@ -75,7 +75,11 @@ struct Merger {
     let other = try otherLine(step)
     let winner: Line?, loser: Line?, isConflict: Bool
     switch step.verdict {
-    case .same: (winner, loser, isConflict) = (own, nil, false)
+    case .same(isLaterThere: false): (winner, loser, isConflict) = (own, nil, false)
+    case .same(isLaterThere: true):
+      // What came before it stays as it is.
+      let present = other?.present
+      (winner, loser, isConflict) = (own.flatMap { own in present.map { Line(present: $0, past: own.past) } }, nil, false)
     case .ours(let isOne): (winner, loser, isConflict) = (own, isOne ? other : nil, isOne)
     case .theirs(let isOne): (winner, loser, isConflict) = (other, own, isOne)
     }

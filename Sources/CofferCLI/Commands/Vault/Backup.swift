@@ -191,7 +191,8 @@ struct VaultRepairCommand: OpeningCommand {
   }
 
   private static func nothing(_ report: RepairReport) -> String {
-    let what = report.records == 1 ? "1 record is where and what it was" : "\(report.records) records are where and what they were"
+    let number = report.records
+    let what = number == 1 ? "1 record is where and what it was" : "\(number) records are where and what they were"
     return "nothing to repair: " + what
   }
 

@@ -189,6 +189,37 @@ struct MergeCommandTests {
     #expect(again.text.contains("nothing to merge") && again.status == 0, "\(again)")
   }
 
+  @Test func `a person is asked about a conflict that this vault wins too, as the other value is stored`() throws {
+    let (here, there) = try Self.twins()
+    try there.transcript("vault set web ann", in: "theirs")
+    try here.transcript("vault set web ann", in: "ours")
+    here.environment.merge(["TERM": "dumb", "LANG": "C.UTF-8"]) { $1 }
+    let generation = try here.generation()
+    let trial = try PseudoTerminal()
+    let tried = try trial.coffer(Self.merge(there, "--dry-run"), in: here)
+    trial.showsAll()
+    #expect(trial.shown.contains("would merge: 1 in conflict"), "\(trial.shown)")
+    #expect(try tried.wait() == 0)
+    let terminal = try PseudoTerminal()
+    let asked = try terminal.coffer(Self.merge(there), in: here)
+    terminal.shows("Merge them? [y/N]")
+    terminal.type("n\n")
+    terminal.showsAll()
+    #expect(try asked.wait() == 77)
+    #expect(try here.generation() == generation)
+  }
+
+  @Test func `what both made with one content is told as aligned, to a person and in JSON`() throws {
+    let (here, there) = (try Home.withVault(), try Home.withVault())
+    try here.transcript("vault set web ann", in: "1")
+    try there.transcript("vault set web ann", in: "1")
+    let answer = try here.coffer(Self.merge(there, "--json"))
+    #expect(answer.status == 0 && answer.out.contains("\"same\":1") && answer.out.contains("\"aligned\":1"), "\(answer)")
+    #expect(try !here.coffer(Self.merge(there, "--json")).out.contains("aligned"))
+    try here.transcript("vault rename web ann --to-account eve")
+    try there.transcript(Self.merge(here), out: "renamed  web  eve\n", err: "'web/ann' becomes 'web/eve'")
+  }
+
   @Test func `a vault that a passphrase opens is merged by its name`() throws {
     let (there, _) = try Home.withPassphrase("correct horse")
     try there.transcript("vault set b --passphrase-file \(there.path)/pass", in: "theirs")

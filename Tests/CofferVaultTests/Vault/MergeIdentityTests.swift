@@ -1,0 +1,125 @@
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferVault
+
+/// Which items of two vaults are one for a merge, also after one of them was deleted.
+@Suite struct MergeIdentityTests {
+  private let home: MergedHome
+  private let ada = ItemName(sealed: "svc", "ada")
+  private let bob = ItemName(sealed: "svc", "bob")
+
+  init() throws { home = try MergedHome() }
+
+  /// Two vaults that each made `ada` by itself, the one there a second later.
+  private func strangers(_ ours: String, _ theirs: String) throws -> MergedPair {
+    let pair = try home.pair(home.create())
+    try pair.here.set(form(ours), for: ada, keeping: 5)
+    home.tick()
+    try pair.there.set(form(theirs), for: ada, keeping: 5)
+    home.tick()
+    return pair
+  }
+
+  @Test(arguments: [false, true])
+  func `what both made with one content is one item for either, and its deletion holds`(isMergedThere: Bool) throws {
+    let pair = try strangers("pw", "pw")
+    let report = try pair.mergeHere()
+    #expect(report.same == 1 && report.aligned == 1 && !report.isEmpty)
+    #expect(try pair.here.item(ada)?.id == pair.there.item(ada)?.id)
+    #expect(try pair.here.item(ada)?.written == pair.there.item(ada)?.written)
+    #expect(try pair.here.values(ada) == ["pw"] && pair.mergeHere().isEmpty)
+    if isMergedThere { #expect(try pair.mergeThere().isEmpty) }
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    #expect(try pair.mergeHere().kept == [ada] && pair.here.list().isEmpty)
+    #expect(try pair.mergeThere().deleted == [ada])
+    try pair.expectSettled()
+  }
+
+  @Test func `what both made with one content keeps its id under another name`() throws {
+    let pair = try strangers("pw", "pw")
+    // Whichever merges first: there it is the later one already.
+    #expect(try pair.mergeThere().isEmpty)
+    _ = try pair.mergeHere()
+    try pair.here.apply([.move(ada, to: bob)])
+    try pair.expectSettled()
+    #expect(try pair.here.list().map(\.name) == [bob] && pair.there.list().map(\.name) == [bob])
+  }
+
+  @Test func `an item that lost a conflict does not come back once the winner is deleted`() throws {
+    let pair = try strangers("first", "theirs")
+    try pair.here.set(form("ours"), for: ada)
+    #expect(try pair.mergeHere().conflicts.map(\.winner) == [.this])
+    home.tick()
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    // There it has an id of its own still.
+    #expect(try pair.mergeHere().kept == [ada] && pair.here.list().isEmpty)
+    #expect(try pair.mergeThere().deleted == [ada])
+    try pair.expectSettled()
+  }
+
+  @Test func `an item that whoever deleted another one of its name never had comes`() throws {
+    let pair = try strangers("ours", "theirs")
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    home.tick()
+    #expect(try pair.mergeHere().added == [ada] && text(pair.here.get(ada)) == "theirs")
+    try pair.expectSettled()
+  }
+
+  @Test func `an item with a field that whoever deleted one of its name never had comes`() throws {
+    let pair = try strangers("pw", "pw")
+    try pair.there.set(form("pin"), for: ada.field(named: "pin"))
+    home.tick()
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    #expect(try pair.mergeHere().added == [ada] && pair.here.fields(of: ada).count == 1)
+    try pair.expectSettled()
+  }
+
+  @Test func `after a merge of one content whoever goes on from it wins against who did not`() throws {
+    let pair = try strangers("pw", "pw")
+    _ = try pair.mergeHere()
+    _ = try pair.mergeThere()
+    // By a clock that is behind.
+    home.now -= 3600
+    try pair.here.apply([.describe(ada, as: ItemMetadata(label: "Mine"))])
+    let report = try pair.mergeHere()
+    #expect(report.kept == [ada] && report.conflicts.isEmpty && report.isEmpty)
+    #expect(try pair.mergeThere().updated == [ada] && pair.there.item(ada)?.metadata.label == "Mine")
+    try pair.expectSettled()
+  }
+
+  @Test func `a value from the future stays deleted where it was known, until it is changed or brought back`() throws {
+    let here = try home.create()
+    try here.set(form("old"), for: ada, keeping: 5)
+    let pair = try home.pair(here)
+    let pin = try ada.field(named: "pin")
+    home.now += 365 * 86400
+    try pair.there.set(form("from the future"), for: ada)
+    try pair.there.set(form("pin"), for: pin)
+    home.now -= 365 * 86400 - 10
+    #expect(try pair.mergeHere().updated == [ada])
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    #expect(try pair.mergeHere().kept == [ada] && pair.here.list().isEmpty)
+    #expect(try pair.mergeThere().deleted == [ada])
+    try pair.expectSettled()
+    home.tick()
+    try pair.there.undelete(ada)
+    #expect(try pair.mergeHere().added == [ada])
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    home.tick()
+    try pair.there.set(form("changed"), for: pin)
+    #expect(try pair.mergeHere().added == [ada])
+    try pair.expectSettled()
+  }
+
+  @Test func `a trial tells of a conflict that this vault wins as of a change`() throws {
+    let pair = try strangers("first", "theirs")
+    try pair.here.set(form("ours"), for: ada)
+    let trial = try pair.here.merge(pair.there, isTrial: true)
+    #expect(trial.conflicts.map(\.winner) == [.this] && !trial.isEmpty)
+    #expect(try !pair.mergeHere().isEmpty && pair.mergeHere().isEmpty)
+  }
+}
