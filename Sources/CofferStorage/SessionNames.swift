@@ -57,6 +57,14 @@ extension Store where R == Plain {
   func sessionNames() throws(StoreError) -> SessionNames {
     try SessionNames(load([ReservedName.endsWithSession]).first?.stamp, in: place)
   }
+
+  /// Lists the key `name` among them in the same step as `batch`, which stores it.
+  func noteSession(_ name: String, in batch: inout Batch<Plain>) throws(StoreError) {
+    let list = try version(of: ReservedName.endsWithSession)
+    batch.expectations[ReservedName.endsWithSession] = .some(list)
+    guard let longer = try SessionNames(list, in: place).adding(name, ofFamily: nil) else { return }
+    batch.writes[ReservedName.endsWithSession] = .set(longer)
+  }
 }
 
 extension Transaction {

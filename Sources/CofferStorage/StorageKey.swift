@@ -140,7 +140,8 @@ extension StorageKey {
     return key
   }
 
-  /// The same key, removed from its store by a logout.
+  /// The same key, removed from its store by a logout. The logout of a program that does not know the key removes what has been stored, or
+  /// moved from a former name, since the key is declared so.
   public func endsWithSession() -> Self {
     var key = self
     key.traits.endsWithSession = true

@@ -92,6 +92,27 @@ private struct Window: Codable, PlainValue, Equatable { var width = 1, height = 
     #expect(try app.value(for: count) == 5)
   }
 
+  @Test func `a value that cannot be converted stays where its key reads as the default, and a renamed one moves as it is`()
+    throws
+  {
+    let bench = try Bench()
+    let defaults = try bench.defaults()
+    try defaults.setValue("150 %", forKey: "zoom")
+    try defaults.setValue("wide", forKey: "old_width")
+    let convert: @Sendable (String) throws -> Double = { text in
+      guard let number = Double(text) else { throw CancellationError() }
+      return number
+    }
+    let zoom = StorageKey("zoom", default: 1.0).upgraded(from: String.self, using: convert).whenUndecodable(.useDefault)
+    let width = StorageKey("width", default: 2.0).renamed(from: "old_width").upgraded(from: String.self, using: convert)
+      .whenUndecodable(.useDefault)
+    let app = try bench.app(Space(zoom), Space(width))
+    #expect(app.migrations.done == [Migration(key: "width", .renamed(from: "old_width"))] && app.migrations.pending.isEmpty)
+    #expect(try app.value(for: zoom) == 1 && app.value(for: width) == 2)
+    #expect(try defaults.load("zoom") == .string("150 %") && defaults.load("width") == .string("wide"))
+    #expect(try defaults.names() == ["width", "zoom"])
+  }
+
   @Test func `a secret of a former type is sealed anew`() throws {
     let bench = try Bench()
     let old = StorageKey("token", secret: String.self).labelled("API")
@@ -182,6 +203,27 @@ private struct Window: Codable, PlainValue, Equatable { var width = 1, height = 
     for name in ["coffer.session-keys", "coffer.scrub-pending"] {
       try expect(.invalidName) { _ = try bench.app(Space(StorageKey(name, default: 0))) }
     }
+  }
+
+  @Test func `a renamed value of the session goes with the logout of a program that does not know its key`() throws {
+    let bench = try Bench()
+    let account = StorageKey("account", of: String.self).endsWithSession()
+    let seen = StorageKey("seen", of: String.self)
+    let access = StorageKey("access_token", secret: String.self)
+    let first = try bench.app(Space(account), Space(seen), Space(access))
+    try first.set("ada", for: account)
+    try first.set("7", for: seen)
+    try first.set(Sealed("hush"), for: access)
+    let user = StorageKey("user_account", of: String.self).renamed(from: "account").endsWithSession()
+    let count = StorageKey("seen", of: Int.self).upgraded(from: String.self) { Int($0) }.endsWithSession()
+    let token = StorageKey("token", secret: String.self).renamed(from: "access_token").endsWithSession()
+    let app = try bench.app(Space(user), Space(count), Space(token))
+    #expect(app.migrations.done.count == 3)
+    #expect(try bench.vault.load("token")?.metadata.isSessionItem == true)
+    let other = try bench.app(Space(StorageKey("theme", default: "light")))
+    try other.transaction { try $0.endSession() }
+    #expect(try app.value(for: user) == nil && app.value(for: count) == nil && app.value(for: token) == nil)
+    #expect(try bench.defaults().names() == [] && bench.vault.names() == [])
   }
 
   @Test func `plain text whose name reads like a credential is reported at open`() throws {

@@ -68,6 +68,7 @@ extension StorageRouter {
       }
       guard !batch.writes.isEmpty else { return [] }
       for (name, form) in zip(names, stored) { batch.expectations[name] = .some(form) }
+      if key.traits.endsWithSession, batch.writes[key.name] != nil { try plain.noteSession(key.name, in: &batch) }
       try commitMigration(batch, Batch<Vault>(), leavesSecrets: false)
       return changes
     }
@@ -87,7 +88,7 @@ extension StorageRouter {
         let current = try key.upToDate(form)
         if source > 0 { changes.append(.renamed(from: names[source])) }
         if current != nil { changes.append(.upgraded) }
-        if source > 0 || current != nil { vaultBatch.writes[key.name] = .set(current ?? form) }
+        if source > 0 || current != nil { vaultBatch.writes[key.name] = .set(key.marked(current ?? form)) }
         for index in names.indices.dropFirst() where stored[index].form != nil {
           vaultBatch.writes[names[index]] = .remove
           if index != source { changes.append(.superseded(names[index])) }
@@ -111,14 +112,28 @@ extension StorageRouter {
 }
 
 extension StorageKey {
-  /// `form` as the key's own type encodes it; nil where it is one already.
+  /// `form` as the key's own type encodes it; nil where it is one already, and where it cannot be converted and reads as the default: that
+  /// stands for what is stored, and does not replace it.
   fileprivate func upToDate(_ form: R.Form) throws(StoreError) -> R.Form? {
     guard traits.isOutdated?(form) == true else { return nil }
-    return try self.form(of: read(form))
+    let value: Value
+    do { value = try declaration.decode(form) } catch {
+      guard case .undecodable = error.kind, traits.readsDefaultWhenUndecodable else { throw error.about(key: name) }
+      return nil
+    }
+    return try self.form(of: value)
   }
 }
 
 extension StorageKey where R == Vault {
+  /// `form`, saying for programs that do not know the key whether a logout removes it.
+  fileprivate func marked(_ form: SecretForm) -> SecretForm {
+    guard traits.endsWithSession else { return form }
+    var marked = form
+    marked.metadata.attributes[ItemMetadata.endsWithSession] = "true"
+    return marked
+  }
+
   /// What a plain copy becomes in the vault.
   fileprivate func promoted(_ copy: PlainForm) throws(StoreError) -> SecretForm {
     guard let promotion = traits.promotion, let form = try self.form(of: declaration.decode(promotion(copy))) else {
