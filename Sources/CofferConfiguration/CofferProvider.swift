@@ -32,8 +32,7 @@
     /// - Throws: `StoreError` `.locked`, `.expired`, `.undecodable(stored:)`, and what else the store says.
     public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
       let name = Self.name(of: key)
-      guard let declared = router.keys.declaration(of: name) else { return LookupResult(encodedKey: name, value: nil) }
-      return LookupResult(encodedKey: name, value: try load(name, declared.traits.isSecret)?.value(type, name))
+      return LookupResult(encodedKey: name, value: try DeclaredForm.load(name, from: router)?.value(type, name))
     }
 
     /// The same: the stores are here.
@@ -52,7 +51,8 @@
       let name = Self.name(of: key)
       let feeds =
         router.keys.declaration(of: name).map { [$0.traits.isSecret ? router.vault.changes : router.plain.changes] } ?? []
-      let (news, subscriptions) = try Self.news(of: feeds) { $0.concerns(name) }
+      let places = router.keys.places(of: name)
+      let (news, subscriptions) = try Self.news(of: feeds) { event in places.contains(where: event.concerns) }
       defer { for subscription in subscriptions { subscription.cancel() } }
       return try await updatesHandler(
         ConfigUpdatesAsyncSequence(news.map { [self] in Result { try value(forKey: key, type: type) } }))
@@ -74,15 +74,9 @@
   }
 
   extension CofferProvider {
-    /// What is stored, before anyone said as which type it is wanted.
-    fileprivate enum Form {
-      case plain(PlainForm)
-      case secret(SecretForm)
-    }
-
     fileprivate struct Snapshot: ConfigSnapshot {
       let providerName: String
-      let values: [String: Result<Form?, StoreError>]
+      let values: [String: Result<DeclaredForm?, StoreError>]
 
       func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
         let name = CofferProvider.name(of: key)
@@ -92,17 +86,10 @@
 
     fileprivate static func name(of key: AbsoluteConfigKey) -> String { key.components.joined(separator: ".") }
 
-    private func load(_ name: String, _ isSecret: Bool) throws(StoreError) -> Form? {
-      do throws(StoreError) {
-        return try isSecret ? router.vault.load(name).map(Form.secret) : router.plain.load(name).map(Form.plain)
-      } catch { throw error.about(key: name) }
-    }
-
-    private func readAll() -> [String: Result<Form?, StoreError>] {
-      var values: [String: Result<Form?, StoreError>] = [:]
-      for name in storedNames() {
-        guard let declared = router.keys.declaration(of: name) else { continue }
-        values[name] = Result { () throws(StoreError) in try load(name, declared.traits.isSecret) }
+    private func readAll() -> [String: Result<DeclaredForm?, StoreError>] {
+      var values: [String: Result<DeclaredForm?, StoreError>] = [:]
+      for name in storedNames() where router.keys.declaration(of: name) != nil {
+        values[name] = Result { () throws(StoreError) in try DeclaredForm.load(name, from: router) }
       }
       return values
     }
@@ -128,11 +115,11 @@
     }
   }
 
-  extension CofferProvider.Form {
+  extension DeclaredForm {
     /// The value as what was asked for.
     ///
     /// - Throws: `.undecodable(stored:)` where it is something else.
-    func value(_ type: ConfigType, _ name: String) throws -> ConfigValue {
+    fileprivate func value(_ type: ConfigType, _ name: String) throws -> ConfigValue {
       do throws(StoreError) { return ConfigValue(try content(type), isSecret: isSecret) } catch { throw error.about(key: name) }
     }
 

@@ -40,6 +40,16 @@ package struct DeclaredKeys {
   /// The key that is stored as `name`, or the family that owns the name; nil where none is.
   package func declaration(of name: String) -> (any DeclaredKey)? { byName[name] ?? family(of: name) }
 
+  /// The key, or the member of a family, that is stored as `name`; nil where none can be.
+  func key(named name: String) -> (any OpenedKey)? {
+    if let key = byName[name] as? any OpenedKey { return key }
+    guard let family = family(of: name), name.utf8.count > family.name.utf8.count, StoredName.isValid(name) else { return nil }
+    return family.member(named: name)
+  }
+
+  /// Where the value that is stored as `name` may lie: there, and under the former names of its key.
+  package func places(of name: String) -> [String] { byName[name]?.names ?? [name] }
+
   /// The family that owns `name`.
   func family(of name: String) -> (any OpenedFamily)? { families.first { $0.owns(name) } }
 

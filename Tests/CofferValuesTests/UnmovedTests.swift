@@ -63,6 +63,29 @@ internal import Testing
     #expect(try reader(bench, Space(key)).value(for: key) == 0)
   }
 
+  @Test func `a value is read by the key's name alone wherever it still lies, and once it can be moved it is`() throws {
+    let bench = try Bench()
+    try bench.defaults().setValue(41, forKey: "count")
+    let access = StorageKey("access_token", secret: String.self)
+    try bench.app(Space(access)).set(Sealed("hush"), for: access)
+    try bench.vault.lock()
+    let count = StorageKey("launches", default: 0).renamed(from: "count")
+    let token = StorageKey("token", secret: String.self).renamed(from: "access_token")
+    let app = try reader(bench, Space(count), Space(token))
+    guard case .plain(.integer(41))? = try DeclaredForm.load("launches", from: app) else {
+      Issue.record("it is read under its former name")
+      return
+    }
+    try expect(.locked) { _ = try DeclaredForm.load("token", from: app) }
+    try bench.unlock()
+    guard case .secret(let form)? = try DeclaredForm.load("token", from: app) else {
+      Issue.record("it is moved and read")
+      return
+    }
+    #expect(try form.decoded(String.self) == "hush" && bench.vault.names() == ["token"])
+    #expect(try DeclaredForm.load("count", from: app) == nil && DeclaredForm.load("nobody", from: app) == nil)
+  }
+
   @Test func `a secret in the clear that cannot be moved is an error`() throws {
     let bench = try Bench()
     try bench.defaults().setValue("hush", forKey: "access_token")

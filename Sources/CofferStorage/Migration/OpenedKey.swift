@@ -12,6 +12,9 @@ protocol OpenedKey: DeclaredKey {
 
   /// What lies under the key's former names and in its plain copies.
   func formerValues(on router: StorageRouter) throws(StoreError) -> FormerValues
+
+  /// What a read of the key would decode; nil where nothing is stored.
+  func form(on router: StorageRouter) throws(StoreError) -> DeclaredForm?
 }
 
 extension StorageKey: OpenedKey {
@@ -39,11 +42,20 @@ extension StorageKey: OpenedKey {
     values.leavesSecrets = R.self == Vault.self && !values.plain.writes.isEmpty
     return values
   }
+
+  func form(on router: StorageRouter) throws(StoreError) -> DeclaredForm? {
+    do throws(StoreError) {
+      let store = R.store(of: router)
+      let form = try router.isSettled(self) ? store.load(name) : unmovedForm(in: store.load(names))
+      if let form = form as? PlainForm { return .plain(form) }
+      return (form as? SecretForm).map(DeclaredForm.secret)
+    } catch { throw error.about(key: name) }
+  }
 }
 
 extension DeclaredKey {
   /// The key's name and its former ones, the value of an earlier one first.
-  var names: [String] { [name] + traits.formerNames }
+  package var names: [String] { [name] + traits.formerNames }
 
   /// Whether anything may have to be migrated for the key.
   var mayMigrate: Bool { traits.isSecret || !traits.formerNames.isEmpty || traits.isOutdated != nil }

@@ -125,4 +125,31 @@ import Testing
           == .string("Hi"))
     }
   }
+
+  @Test func `what an older program stored under another name is read and moved, and an error while the vault is locked`() throws
+  {
+    let home = try ServiceHome()
+    defer { try? home.remove() }
+    try home.app.set(Sealed("s3cret"), for: home.keys.token)
+    try home.app.set("Hi", for: home.keys.greeting)
+    struct Renamed: KeySpace {
+      let token = StorageKey("token", secret: String.self).renamed(from: "service.token")
+      let greeting = StorageKey("greeting", default: "").renamed(from: "service.greeting")
+    }
+    let places = Places(home: FilePath(home.folder.path())), keys = Renamed()
+    try home.vault.lock()
+    let unwritable = try places.openDefaults("service", access: .readOnly)
+    let reader = try CofferProvider(StorageRouter(plain: unwritable, vault: home.vault, keys: keys))
+    #expect(try content(reader, "greeting", .string) == .string("Hi"))
+    #expect(try reader.snapshot().value(forKey: key("greeting"), type: .string).value?.content == .string("Hi"))
+    let app = try StorageRouter.open("service", keys: keys, vault: home.vault, places: places, overrides: .none)
+    let provider = CofferProvider(app)
+    #expect(kind { _ = try provider.value(forKey: key("token"), type: .string) } == .locked)
+    #expect(kind { _ = try provider.snapshot().value(forKey: key("token"), type: .string) } == .locked)
+    try home.vault.unlock(with: home.credentials())
+    #expect(try provider.snapshot().value(forKey: key("token"), type: .string).value?.content == .string("s3cret"))
+    #expect(try content(provider, "token", .string) == .string("s3cret"))
+    #expect(try content(provider, "greeting", .string) == .string("Hi"))
+    try app.close()
+  }
 }
