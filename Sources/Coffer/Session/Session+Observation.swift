@@ -52,12 +52,15 @@ extension Session {
     }
   }
 
+  /// The states of no user, told apart by a type that no user is of.
+  private enum Nobody: Equatable { case loggedOut, expired, locked }
+
   /// What tells a state from the next: which one it is, and of whom.
   private static func sight(of state: Observed, in sight: Sight) -> Sight {
     switch state {
-    case .success(.loggedOut): .values([SeenValue(0)])
-    case .success(.expired): .values([SeenValue(1)])
-    case .success(.locked): .values([SeenValue(2)])
+    case .success(.loggedOut): .values([SeenValue(Nobody.loggedOut)])
+    case .success(.expired): .values([SeenValue(Nobody.expired)])
+    case .success(.locked): .values([SeenValue(Nobody.locked)])
     case .success(.loggedIn): if case .values(let seen) = sight { .values(Array(seen.prefix(1))) } else { sight }
     case .failure(let error): .failure(error.kind, key: error.key)
     }

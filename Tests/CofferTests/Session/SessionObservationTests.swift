@@ -154,4 +154,33 @@ import Testing
     owner = nil
     try await poll("released") { released == nil }
   }
+
+  private struct Pass: Codable, Sendable { var expiry: Date? }
+  private struct NumberedKeys: KeySpace {
+    let user = StorageKey("user", of: Int.self).endsWithSession()
+    let pass = StorageKey("pass", secret: Pass.self).expires { $0.expiry }.endsWithSession()
+  }
+
+  @Test
+  func `each state is told, whatever number the user is`() async throws {
+    let keys = NumberedKeys()
+    let app = try StorageRouter.inMemory(keys: keys)
+    let session = try app.session(user: keys.user, credential: keys.pass)
+    let states = Collected<Session<Int>.State?>()
+    try session.observe(states) { states.add(try? $0.get()) }
+    var expected: [Session<Int>.State?] = [.loggedOut]
+    try await poll("hears the present state") { states.all == expected }
+    try session.login(as: 0) { try $0.set(Sealed(Pass()), for: keys.pass) }
+    expected.append(.loggedIn(0))
+    try await poll("hears of the login: \(states.all)") { states.all == expected }
+    try session.logout()
+    expected.append(.loggedOut)
+    try await poll("hears of the logout: \(states.all)") { states.all == expected }
+    try session.login(as: 1) { try $0.set(Sealed(Pass()), for: keys.pass) }
+    expected.append(.loggedIn(1))
+    try await poll("hears of the other login: \(states.all)") { states.all == expected }
+    try app.set(Sealed(Pass(expiry: .distantPast)), for: keys.pass)
+    expected.append(.expired)
+    try await poll("hears of the expiry: \(states.all)") { states.all == expected }
+  }
 }
