@@ -67,22 +67,24 @@ extension Session {
   private enum Beginning<Credential: Sendable>: Sendable {
     /// Somebody else has renewed the credential.
     case renewed(Sealed<Credential>)
-    /// It is to be renewed, in a turn that is to be ended: the credential, nil where it has expired, and its version.
-    case turn(RefreshTurn, old: Sealed<Credential>?, present: RecordVersion)
+    /// It is to be renewed, in a turn that is to be ended: the credential, nil where it has expired, and its versions.
+    case turn(RefreshTurn, old: Sealed<Credential>?, present: [RecordVersion])
   }
 
   private func begin<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>?, within limit: Duration
   ) async throws -> Beginning<Credential> {
-    let asked = try router.vault.version(of: key.name)
-    guard asked != .absent else { throw loggedOut(key.name) }
+    do throws(StoreError) { try router.admit(key) } catch {
+      // What has expired is not moved, and stays under a former name until it is replaced.
+      guard error.kind == .expired || error.kind == .clockBehind else { throw error }
+    }
+    let asked = try versions(of: key)
     let lockFile = try RefreshLockFile.path(for: key.name, in: router)
     while true {
       let turn = try await RefreshTurn.take(at: lockFile, of: VaultPlace(router.vault.place), gate, within: limit)
       var isHandedOn = false
       defer { if !isHandedOn { turn.end() } }
-      let present = try router.vault.version(of: key.name)
-      guard present != .absent else { throw loggedOut(key.name) }
+      let present = try versions(of: key)
       let old = try live(key)
       if let old, present != asked || stale != old { return .renewed(old) }
       // Last before the server is asked: without the file, another has a turn too.
@@ -94,11 +96,11 @@ extension Session {
 
   /// Stores what the server gave in place of `present`.
   private func settle<Credential>(
-    _ new: Sealed<Credential>, _ key: StorageKey<Sealed<Credential>?, Vault>, replacing present: RecordVersion
+    _ new: Sealed<Credential>, _ key: StorageKey<Sealed<Credential>?, Vault>, replacing present: [RecordVersion]
   ) throws -> Sealed<Credential> {
     try store(new, key, replacing: present)
     if let stored = try live(key) { return stored }
-    guard try router.vault.version(of: key.name) != .absent else { throw loggedOut(key.name) }
+    _ = try versions(of: key)
     return new
   }
 
@@ -116,19 +118,28 @@ extension Session {
   }
 
   private func store<Credential>(
-    _ new: Sealed<Credential>, _ key: StorageKey<Sealed<Credential>?, Vault>, replacing old: RecordVersion
+    _ new: Sealed<Credential>, _ key: StorageKey<Sealed<Credential>?, Vault>, replacing old: [RecordVersion]
   ) throws {
     try router.transaction { transaction in
-      let present = try router.vault.version(of: key.name)
-      guard present != .absent else { throw loggedOut(key.name) }
+      let present = try versions(of: key)
       guard present == old else {
         throw StoreError(
           .conflict, "another login came while the credential was renewed", key: key.name, place: router.vault.place,
           cure: "use the credential of that login; the renewed one was dropped")
       }
-      transaction.expect(old, of: key.name)
+      for (name, version) in zip(key.names, old) { transaction.expect(version, of: name) }
       try transaction.set(new, for: key)
     }
+  }
+
+  /// The versions of what stands under the key's name and its former ones, of what has expired too.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/notFound`` where nothing does.
+  private func versions<Credential>(of key: StorageKey<Sealed<Credential>?, Vault>) throws(StoreError) -> [RecordVersion] {
+    var versions: [RecordVersion] = []
+    for name in key.names { versions.append(try router.vault.version(of: name)) }
+    guard versions.contains(where: { $0 != .absent }) else { throw loggedOut(key.name) }
+    return versions
   }
 
   private func loggedOut(_ key: String) -> StoreError {

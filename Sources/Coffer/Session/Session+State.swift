@@ -21,7 +21,8 @@ extension Session {
     } catch {
       switch error.kind {
       case .locked, .noAgent: return try keys.isCertainlyAbsent() ? .loggedOut : .locked
-      case .expired where error.key == keys.credential, .clockBehind where error.key == keys.credential: return .expired
+      case .expired where keys.isOfCredential(error), .clockBehind where keys.isOfCredential(error):
+        return try keys.isCertainlyAbsent() ? .loggedOut : .expired
       default: throw error
       }
     }

@@ -12,9 +12,11 @@ struct SessionKeys<User: Sendable>: Sendable {
   }
 
   let credential: String
+  /// Whether an error is about the credential, which lies under a former name where it could not be moved.
+  let isOfCredential: @Sendable (StoreError) -> Bool
   /// Both values from one moment.
   let look: @Sendable () throws(StoreError) -> Look
-  /// Whether the store of the user, which is open, has none. False where only a locked vault could tell.
+  /// Whether the store of the user has none. False where only the vault could tell, and opens nothing.
   let isCertainlyAbsent: @Sendable () throws(StoreError) -> Bool
   let setUser: @Sendable (Transaction, User) throws(StoreError) -> Void
   let hasCredential: @Sendable (Transaction) throws(StoreError) -> Bool
@@ -25,14 +27,16 @@ struct SessionKeys<User: Sendable>: Sendable {
     _ router: StorageRouter, _ user: StorageKey<User?, R>, _ credential: StorageKey<Sealed<Credential>?, Vault>
   ) {
     self.credential = credential.name
+    isOfCredential = { error in error.key.map { key in credential.names.contains { $0.hasSameBytes(as: key) } } ?? false }
     look = { () throws(StoreError) in
       let (user, credential) = try router.values(user, credential)
       return Look(user: user, hasCredential: credential != nil, expires: credential?.expires)
     }
-    let isPlain = R.self == Plain.self
     isCertainlyAbsent = { () throws(StoreError) in
-      guard isPlain else { return false }
-      return try router.value(for: user) == nil
+      do throws(StoreError) { return try router.value(for: user) == nil } catch {
+        guard user.traits.isSecret, [.locked, .noAgent, .expired, .clockBehind].contains(error.kind) else { throw error }
+        return false
+      }
     }
     setUser = { (transaction, value) throws(StoreError) in try transaction.set(value, for: user) }
     hasCredential = { (transaction) throws(StoreError) in try transaction.value(for: credential) != nil }

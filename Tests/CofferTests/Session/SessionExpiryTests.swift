@@ -16,6 +16,21 @@ private struct ExpiringKeys: KeySpace {
   let token = StorageKey("token", secret: Token.self).expires { $0.expiry }.endsWithSession()
 }
 
+private struct VaultedKeys: KeySpace {
+  let user = StorageKey("user", vaulted: String.self).endsWithSession()
+  let token = StorageKey("token", secret: Token.self).expires { $0.expiry }.endsWithSession()
+}
+
+private struct RenamedKeys: KeySpace {
+  let user = StorageKey("user", of: String.self).endsWithSession()
+  let token = StorageKey("access", secret: Token.self).renamed(from: "token").expires { $0.expiry }.endsWithSession()
+}
+
+private struct RenamedTokenKeys: KeySpace {
+  let user = StorageKey("user", of: String.self).endsWithSession()
+  let token = StorageKey("access", secret: String.self).renamed(from: "token").endsWithSession()
+}
+
 /// A clock that a test sets.
 private final class HandSetClock: Sendable {
   private let time = Mutex((date: Date(timeIntervalSince1970: 1_800_000_000), uptime: Duration.zero))
@@ -92,6 +107,57 @@ private final class HandSetClock: Sendable {
       return try Sealed(Token(text: "new", expiry: Date() + 3600))
     }
     #expect(try session.state() == .loggedIn("ada"))
+  }
+
+  @Test
+  func `an expired credential without a user is nobody, whichever store the user is kept in`() throws {
+    let clock = HandSetClock(), vaulted = VaultedKeys()
+    let one = try StorageRouter(plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(now: { clock.date }), keys: keys)
+    let two = try StorageRouter(plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(now: { clock.date }), keys: vaulted)
+    let first = try Session(one, user: keys.user, credential: keys.token, clock: clock.clock)
+    let second = try Session(two, user: vaulted.user, credential: vaulted.token, clock: clock.clock)
+    try one.set(Sealed(Token(text: "t", expiry: clock.date + 60)), for: keys.token)
+    try two.set(Sealed(Token(text: "t", expiry: clock.date + 60)), for: vaulted.token)
+    #expect(try first.state() == .loggedOut && second.state() == .loggedOut)
+    clock.pass(60)
+    #expect(try first.state() == .loggedOut && second.state() == .loggedOut)
+    try one.set("ada", for: keys.user)
+    try two.set("ada", for: vaulted.user)
+    #expect(try first.state() == .expired && second.state() == .expired)
+  }
+
+  @Test
+  func `a refresh finds the credential that an older program stored under another name, once the vault is unlocked`() async throws
+  {
+    let home = try SessionHome(), renamed = RenamedTokenKeys()
+    let (app, vault) = try home.open()
+    try home.login(home.session(app), "ada")
+    try vault.lock()
+    let next = try StorageRouter.open("app", keys: renamed, vault: vault, places: home.places)
+    let session = try next.session(user: renamed.user, credential: renamed.token)
+    #expect(try session.state() == .locked)
+    try vault.unlock(with: home.credentials())
+    // Nothing is to be renewed: the one that stands has not expired.
+    let present = try await session.refresh(renamed.token) { _ in throw CancellationError() }
+    #expect(try present.reveal() == "ada-token" && session.state() == .loggedIn("ada"))
+  }
+
+  @Test
+  func `a credential that has expired under a former name is renewed under its own`() async throws {
+    let clock = HandSetClock(), renamed = RenamedKeys()
+    let plain = MemoryStore<Plain>(), vault = MemoryStore<Vault>(now: { clock.date })
+    let first = try StorageRouter(plain: plain, vault: vault, keys: keys)
+    try login(Session(first, user: keys.user, credential: keys.token, clock: clock.clock), until: clock.date + 60)
+    clock.pass(60)
+    let app = try StorageRouter(plain: plain, vault: vault, keys: renamed)
+    let session = try Session(app, user: renamed.user, credential: renamed.token, clock: clock.clock)
+    #expect(try session.state() == .expired)
+    let new = try await session.refresh(renamed.token) { old in
+      #expect(old == nil)
+      return try Sealed(Token(text: "new", expiry: clock.date + 60))
+    }
+    #expect(try new.reveal().text == "new" && session.state() == .loggedIn("ada"))
+    #expect(try vault.names() == ["access"])
   }
 
   @Test
