@@ -120,6 +120,33 @@ import Testing
     try expect(.unencodable) { _ = try FormEncoder.encode(Int?.none) }
   }
 
+  struct Box<Content: Codable & Equatable>: Codable, Equatable { var content: Content }
+  /// A type that says by itself what it is where nothing is stored.
+  struct Maybe: Codable, Equatable {
+    var number: Int?
+    init(_ number: Int?) { self.number = number }
+    init(from decoder: any Decoder) throws { number = try decoder.singleValueContainer().decode(Int?.self) }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(number)
+    }
+  }
+
+  @Test func `a field that is nil reads back where its type can be nil, and is missing where it cannot`() throws {
+    #expect(try roundTrip(Box<Int?>(content: nil)) == .dictionary([:]))
+    #expect(try roundTrip(Box<Int?>(content: 3)) == .dictionary(["content": .integer(3)]))
+    #expect(try roundTrip(Box<Box<Date?>?>(content: nil)) == .dictionary([:]))
+    #expect(try roundTrip(Box(content: Maybe(nil))) == .dictionary([:]))
+    #expect(try roundTrip(Box(content: Maybe(3))) == .dictionary(["content": .integer(3)]))
+    func missing<V: Decodable>(_: V.Type) -> String? {
+      let error = #expect(throws: DecodingError.self) { _ = try FormDecoder.decode(V.self, from: .dictionary([:])) }
+      if case .keyNotFound(let key, _)? = error { return key.stringValue }
+      return nil
+    }
+    #expect(missing(Box<Int>.self) == "content" && missing(Box<Size>.self) == "content")
+    #expect(missing(Box<[Int?]>.self) == "content" && missing(Box<Box<Int?>>.self) == "content")
+  }
+
   struct Token: Codable, Equatable, SecretPayload { var text = "hush" }
   struct Leaky: Codable, PlainValue {
     var name = "x", tokens: [String: [Token?]] = ["hush-key": [Token()]]
@@ -180,8 +207,51 @@ import Testing
     }
   }
 
+  struct Crossed: Encodable {
+    enum Key: CodingKey { case a }
+    func encode(to encoder: any Encoder) throws {
+      var keyed = encoder.container(keyedBy: Key.self)
+      try keyed.encode(1, forKey: .a)
+      var nested = keyed.nestedContainer(keyedBy: Key.self, forKey: .a)
+      try nested.encode(2, forKey: .a)
+    }
+  }
+
   @Test func `two values in one place are an error, not a trap`() throws {
     try expect(.unencodable) { _ = try FormEncoder.encode(Twice()) }
+    try expect(.unencodable) { _ = try FormEncoder.encode(Crossed()) }
+  }
+
+  /// Asks for the container of a field once for each part of it.
+  struct Parts: Codable, Equatable {
+    var street = "s", city = "c", tags = ["a", "b"]
+    enum Outer: CodingKey { case address, tags }
+    enum Inner: CodingKey { case street, city }
+    init() {}
+    init(from decoder: any Decoder) throws {
+      let outer = try decoder.container(keyedBy: Outer.self)
+      let address = try outer.nestedContainer(keyedBy: Inner.self, forKey: .address)
+      street = try address.decode(String.self, forKey: .street)
+      city = try address.decode(String.self, forKey: .city)
+      tags = try outer.decode([String].self, forKey: .tags)
+    }
+    func encode(to encoder: any Encoder) throws {
+      var outer = encoder.container(keyedBy: Outer.self)
+      var one = outer.nestedContainer(keyedBy: Inner.self, forKey: .address)
+      try one.encode(street, forKey: .street)
+      var two = outer.nestedContainer(keyedBy: Inner.self, forKey: .address)
+      try two.encode(city, forKey: .city)
+      for tag in tags {
+        var list = outer.nestedUnkeyedContainer(forKey: .tags)
+        try list.encode(tag)
+      }
+    }
+  }
+
+  @Test func `a container that is asked for again has what is in it`() throws {
+    let address = PlainForm.dictionary(["street": .string("s"), "city": .string("c")])
+    #expect(
+      try roundTrip(Parts()) == .dictionary(["address": address, "tags": .array([.string("a"), .string("b")])]))
   }
 
   @Test func `a number out of a field's range is undecodable`() {

@@ -13,7 +13,10 @@ struct FormKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   // A field that is there is never nil: a property list has no null.
   func decodeNil(forKey key: Key) -> Bool { !contains(key) }
 
-  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value { try member(key).value(type) }
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    if let form = members[key.stringValue] { return try decoding.member(form, key).value(type) }
+    return try AbsentDecoding(place: .member(key, of: decoding.place), level: decoding.level, failure: notFound(key)).decode(type)
+  }
 
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
@@ -26,10 +29,12 @@ struct FormKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) }
 
   private func member(_ key: any CodingKey) throws -> FormDecoding {
-    guard let form = members[key.stringValue] else {
-      throw DecodingError.keyNotFound(key, decoding.context("no such field is stored"))
-    }
+    guard let form = members[key.stringValue] else { throw notFound(key) }
     return decoding.member(form, key)
+  }
+
+  private func notFound(_ key: any CodingKey) -> DecodingError {
+    .keyNotFound(key, decoding.context("no such field is stored"))
   }
 }
 

@@ -78,5 +78,6 @@ struct FormEncoding: Encoder {
   }
 
   func member(_ key: any CodingKey) -> FormEncoding { FormEncoding(node: node.member(key), level: level + 1) }
+  func container(_ key: any CodingKey) -> FormEncoding { FormEncoding(node: node.container(key), level: level + 1) }
   func element() -> FormEncoding { FormEncoding(node: node.element(), level: level + 1) }
 }

@@ -13,10 +13,13 @@ struct FormKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 
   func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<Nested> {
-    encoding.member(key).container(keyedBy: type)
+    encoding.container(key).container(keyedBy: type)
   }
 
-  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { encoding.member(key).unkeyedContainer() }
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    encoding.container(key).unkeyedContainer()
+  }
+
   func superEncoder() -> any Encoder { encoding.member(ElementKey.superclass) }
   func superEncoder(forKey key: Key) -> any Encoder { encoding.member(key) }
 }

@@ -45,6 +45,19 @@ final class FormNode {
   func set(_ form: PlainForm?, for name: String) { members[name] = form.map(Part.form) }
   func append(_ form: PlainForm) { elements.append(.form(form)) }
 
+  /// The member of a container within: the same one whenever it is asked for, as other encoders do, so that what it has stays in it.
+  func container(_ key: any CodingKey) -> FormNode {
+    switch members[key.stringValue] {
+    case .node(let node): return node
+    case .form(let form):
+      let node = member(key)
+      node.become(form)
+      return node
+    case nil: return member(key)
+    }
+  }
+
+  /// A member in place of any that has the name.
   func member(_ key: any CodingKey) -> FormNode {
     let node = FormNode(at: .member(key, of: place))
     members[key.stringValue] = .node(node)
