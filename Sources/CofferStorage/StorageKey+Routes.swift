@@ -172,47 +172,45 @@ extension StorageKey where R == Plain, Value == Date {
   /// was set, fraction and all, where a property list in XML has whole seconds.
   ///
   /// A date that a program without this stored is read too. Other programs find a number, and not a date.
-  public func storedAsSeconds() -> StorageKey<Date, Plain> {
-    DateSeconds.key(self, decode: DateSeconds.date) { (date) in .real(date.timeIntervalSinceReferenceDate) }
-  }
+  public func storedAsSeconds() -> StorageKey<Date, Plain> { DateSeconds.key(self, { $0 }, { $0 }) }
 }
 
 extension StorageKey where R == Plain, Value == Date? {
   /// The same key, whose date is stored as a real number of seconds since the beginning of 2001, UTC, and reads back exactly as it was set.
-  public func storedAsSeconds() -> StorageKey<Date?, Plain> {
-    DateSeconds.key(self, decode: DateSeconds.date) { (date) in date.map { .real($0.timeIntervalSinceReferenceDate) } }
-  }
+  public func storedAsSeconds() -> StorageKey<Date?, Plain> { DateSeconds.key(self, { $0 }, { $0 }) }
 }
 
 /// Dates as numbers of seconds.
 private enum DateSeconds {
+  /// The key that takes a number for the date it is, and leaves every other form, also one of a former type, to `key`.
   static func key<Value>(
-    _ key: StorageKey<Value, Plain>, decode: @escaping @Sendable (PlainForm) throws(StoreError) -> Value,
-    encode: @escaping @Sendable (Value) -> PlainForm?
+    _ key: StorageKey<Value, Plain>, _ wrap: @escaping @Sendable (Date) -> Value, _ unwrap: @escaping @Sendable (Value) -> Date?
   ) -> StorageKey<Value, Plain> {
+    let decode = key.declaration.decode
     var new = StorageKey<Value, Plain>(
-      name: key.name, site: key.site, absent: key.defaultValue, decode: decode,
-      encode: { (value, _) throws(StoreError) in encode(value) })
+      name: key.name, site: key.site, absent: key.defaultValue,
+      decode: { (form) throws(StoreError) in
+        guard let number = seconds(form) else { return try decode(form) }
+        return wrap(Date(timeIntervalSinceReferenceDate: number))
+      },
+      encode: { (value, traits) throws(StoreError) in
+        guard let date = unwrap(value) else { return nil }
+        return try PlainCoding.encode(date.timeIntervalSinceReferenceDate, traits)
+      })
     new.traits = key.traits
+    if let isOutdated = key.traits.isOutdated {
+      new.traits.isOutdated = { form in (form as? PlainForm).flatMap(seconds) == nil && isOutdated(form) }
+    }
     return new
   }
 
-  /// The date that `form` is, as a number of seconds or as a date; an override is ISO 8601.
-  @Sendable static func date(_ form: PlainForm) throws(StoreError) -> Date {
-    let seconds: Double? =
-      switch form {
-      case .real(let number): number
-      // Who edits a list by hand writes whole numbers so.
-      case .integer(let number): Double(number)
-      default: nil
-      }
-    if let seconds, seconds.isFinite { return Date(timeIntervalSinceReferenceDate: seconds) }
-    guard let date = Date(plainForm: form) else { throw PlainCoding.undecodable(Date.self, form) }
-    return date
-  }
-
-  @Sendable static func date(_ form: PlainForm) throws(StoreError) -> Date? {
-    let date: Date = try date(form)
-    return date
+  /// The seconds that `form` says; nil where it is no number of them.
+  @Sendable private static func seconds(_ form: PlainForm) -> Double? {
+    switch form {
+    case .real(let number): number.isFinite ? number : nil
+    // Who edits a list by hand writes whole numbers so.
+    case .integer(let number): Double(number)
+    default: nil
+    }
   }
 }

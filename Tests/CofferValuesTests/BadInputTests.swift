@@ -236,4 +236,28 @@ internal import Testing
     try bench.defaults().save(.string("soon"), for: "seen")
     try expect(.undecodable(stored: "string")) { _ = try app.value(for: keys.seen) }
   }
+
+  @Test func `a date of a former type becomes a number of seconds, in whichever order its key says both, and has its limit`()
+    throws
+  {
+    let convert: @Sendable (String) throws -> Date = { text in
+      guard let seconds = Double(text) else { throw CancellationError() }
+      return Date(timeIntervalSinceReferenceDate: seconds)
+    }
+    let one = StorageKey("one", default: Date.distantPast).upgraded(from: String.self, using: convert).storedAsSeconds()
+    let two = StorageKey("two", default: Date.distantPast).storedAsSeconds().upgraded(from: String.self, using: convert)
+    let three = StorageKey("three", of: Date.self).upgraded(from: String.self) { try convert($0) }.storedAsSeconds()
+    let bench = try Bench(), date = Date(timeIntervalSinceReferenceDate: 7.5)
+    for name in ["one", "two", "three"] { try bench.defaults().save(.string("7.5"), for: name) }
+    let app = try bench.app(Space(one), Space(two), Space(three))
+    #expect(app.migrations.done.map(\.change) == [.upgraded, .upgraded, .upgraded])
+    #expect(try app.value(for: one) == date && app.value(for: two) == date && app.value(for: three) == date)
+    for name in ["one", "two", "three"] { #expect(try bench.defaults().load(name) == .real(7.5)) }
+    #expect(try bench.app(Space(one), Space(two), Space(three)).migrations.done == [])
+    // A number is the key's own, also where numbers were of a former type.
+    let number = StorageKey("one", default: Date.distantPast).upgraded(from: Double.self) { Date(timeIntervalSince1970: $0) }
+    #expect(try bench.app(Space(number.storedAsSeconds())).migrations.done == [])
+    let short = StorageKey("short", default: Date.distantPast).limited(toBytes: 4).storedAsSeconds()
+    try expect(.tooLarge(limit: 4)) { try bench.app(Space(short)).set(date, for: short) }
+  }
 }
