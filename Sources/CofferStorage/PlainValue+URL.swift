@@ -1,3 +1,4 @@
+internal import CofferPlatform
 public import FoundationEssentials
 
 extension URL: NativePlainValue {
@@ -12,7 +13,15 @@ extension URL: NativePlainValue {
   }
 
   /// The path of a file URL, so that Foundation's `url(forKey:)` reads it back; the text of any other.
-  public func plainForm() -> PlainForm {
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable`` for a URL without a scheme that begins with `/` or `~`, as only paths of files
+  ///   are stored.
+  public func plainForm() throws -> PlainForm {
+    guard !Self.isPath(absoluteString) else {
+      throw StoreError(
+        .unencodable, "a URL without a scheme that begins as a path does, which would read back as the URL of a file",
+        cure: "store it as text, or with its scheme and host")
+    }
     let path = absoluteURL.path(percentEncoded: false)
     // What a bare path cannot say (a host, a query, bytes that are not UTF-8) stays in the text.
     guard isFileURL, URL(filePath: path, directoryHint: .inferFromPath).absoluteString == absoluteString else {
@@ -21,8 +30,11 @@ extension URL: NativePlainValue {
     return .string(path)
   }
 
+  /// Whether a stored `text` is the path of a file, and no URL's text.
+  private static func isPath(_ text: String) -> Bool { text.hasPrefix("/") || text.hasPrefix("~") }
+
   private init?(stored text: String) {
-    if text.hasPrefix("/") || text.hasPrefix("~") {
+    if Self.isPath(text) {
       self.init(filePath: text, directoryHint: .inferFromPath)
     } else {
       self.init(string: text)

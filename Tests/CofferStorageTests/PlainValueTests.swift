@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -107,8 +108,16 @@ import Testing
     #expect(URL(plainForm: url.plainForm())?.absoluteString == text)
   }
 
+  @Test(arguments: ["/api/v1", "~/notes", "//example.org/a"])
+  func `a URL without a scheme that begins as a path does is refused, for it would come back as a file's`(text: String) throws {
+    let url = try #require(URL(string: text))
+    let error = try expect(.unencodable) { _ = try url.plainForm() }
+    #expect(!"\(error)".contains(text))
+    try expect(.unencodable) { _ = try FormEncoder.encode(["link": url]) }
+  }
+
   @Test func `a file URL is stored as the path that Foundation reads`() throws {
-    #expect(URL(filePath: "/srv/a b").plainForm() == .string("/srv/a b"))
+    #expect(try URL(filePath: "/srv/a b").plainForm() == .string("/srv/a b"))
     #expect(URL(plainForm: .string("~/notes"))?.path() == FileManager.default.homeDirectoryForCurrentUser.path() + "notes")
     let archive = try NSKeyedArchiver.archivedData(
       withRootObject: #require(NSURL(string: "https://example.org/a?b=1")), requiringSecureCoding: true)
