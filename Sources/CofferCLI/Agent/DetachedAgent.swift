@@ -56,9 +56,7 @@ enum DetachedAgent {
     if try context.agentStatus() != nil { return }
     // One that has said why is about to end.
     if count < 1 { kill(child, SIGTERM) }
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    let ended = status & 0x7F == 0 ? ExitStatus(rawValue: status >> 8 & 0xFF) : nil
+    let ended: ExitStatus? = if case .exited(let status) = try Ending(of: child) { ExitStatus(rawValue: status) } else { nil }
     throw unstarted(String(decoding: said.prefix(max(0, count)), as: UTF8.self).trimmedEnd, ended == .done ? nil : ended)
   }
 

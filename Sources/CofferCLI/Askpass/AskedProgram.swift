@@ -76,13 +76,18 @@ final class AskedProgram {
     input?.closeWriting()
     let process = process
     var raw: Int32 = 0
+    var found: pid_t = 0
     try wait { _ in
-      if waitpid(process, &raw, WNOHANG) == process { return true }
+      found = waitpid(process, &raw, WNOHANG)
+      if found != 0 { return true }
       usleep(UInt32(Self.look) * 100)
       return false
     }
-    let ended = raw & 0x7F == 0 ? raw >> 8 & 0xFF : 128 + raw & 0x7F
+    let code = errno
+    let ended = Ending(raw).status
+    // Its number is not this process's to signal any more, however it ended.
     status = ended
+    guard found == process else { throw Failure(StoreError(errno: code, "wait for the program", place: FilePath(path))) }
     return ended
   }
 
@@ -109,6 +114,6 @@ final class AskedProgram {
     kill(-process, SIGTERM)
     for _ in 0..<farewell where waitpid(process, nil, WNOHANG) == 0 { usleep(UInt32(look) * 1000) }
     kill(-process, SIGKILL)
-    while waitpid(process, nil, 0) < 0, errno == EINTR {}
+    Ending.discard(process)
   }
 }

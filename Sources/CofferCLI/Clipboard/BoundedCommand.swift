@@ -41,8 +41,7 @@ struct BoundedCommand: ~Copyable {
     } catch {
       // With all that it started: they are of its session.
       kill(-child, SIGKILL)
-      var status: Int32 = 0
-      while waitpid(child, &status, 0) < 0, errno == EINTR {}
+      Ending.discard(child)
       throw error
     }
   }
@@ -144,7 +143,7 @@ struct BoundedCommand: ~Copyable {
       var status: Int32 = 0
       while true {
         let ended = waitpid(child, &status, WNOHANG)
-        if ended == child { return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F }
+        if ended == child { return Ending(status).status }
         guard ended == 0 || errno == EINTR else { throw StoreError(errno: errno, "wait for \(name)", place: "process") }
         try goOn()
         usleep(1_000)

@@ -84,8 +84,6 @@ enum Editor {
       }
     }
     guard code == 0 else { throw StoreError(errno: code, "start the editor", place: "/bin/sh") }
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+    return try Ending(of: child).status
   }
 }

@@ -11,7 +11,10 @@ enum Hardening {
     // A closed pipe is then an error of `write`, which has an exit status, and not a silent death.
     let wasIgnored = isIgnored(SIGPIPE)
     signal(SIGPIPE, SIG_IGN)
-    inherited.withLock { $0 = Inherited(mask: mask, ignoresClosedPipe: wasIgnored) }
+    // While it is ignored the system forgets a child as it ends: a program that failed could not be told from one that did its work.
+    let ignoresChildren = isIgnored(SIGCHLD)
+    signal(SIGCHLD, SIG_DFL)
+    inherited.withLock { $0 = Inherited(mask: mask, ignoresClosedPipe: wasIgnored, ignoresChildren: ignoresChildren) }
     // Swift's crash backtracer prints registers and memory: a crash shall leave nothing but its signal. It takes SIGQUIT too, which a
     // shell may have its jobs in the background ignore.
     for crash in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGQUIT] where !isIgnored(crash) { signal(crash, SIG_DFL) }
@@ -23,10 +26,14 @@ enum Hardening {
 
   /// Gives back what a command that is started must find as it was. That it can leave no core dump stays so: its memory will
   /// hold secrets.
-  static func restoreForCommands() {
+  ///
+  /// - Parameter inPlace: whether the command takes this process's place. One that is a child finds the usual effect of SIGCHLD, without
+  ///   which this process could not wait for it.
+  static func restoreForCommands(inPlace: Bool) {
     guard let inherited = inherited.withLock({ $0 }) else { return }
     umask(inherited.mask)
     if !inherited.ignoresClosedPipe { signal(SIGPIPE, SIG_DFL) }
+    if inPlace, inherited.ignoresChildren { signal(SIGCHLD, SIG_IGN) }
   }
 
   /// Takes the numbers of standard streams that are closed, as the C library does for programs with more rights than their caller: a file
@@ -53,6 +60,7 @@ enum Hardening {
   private struct Inherited {
     let mask: mode_t
     let ignoresClosedPipe: Bool
+    let ignoresChildren: Bool
   }
   private static let inherited = Mutex<Inherited?>(nil)
 

@@ -21,7 +21,7 @@ struct Launch {
     for (file, target) in files where dup2(file.descriptor, target) < 0 {
       throw StoreError(errno: errno, "open descriptor \(target)", place: FilePath("descriptor \(target)"))
     }
-    Hardening.restoreForCommands()
+    Hardening.restoreForCommands(inPlace: true)
     let code = CStrings.lend(words) { argv in
       environment.lend { envp in
         executable.withCString { _ = execve($0, argv, envp) }
@@ -56,7 +56,7 @@ struct Launch {
     var signals = signals
     posix_spawnattr_setsigmask(&attributes, &signals)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-    Hardening.restoreForCommands()
+    Hardening.restoreForCommands(inPlace: false)
     // We go on ourselves, and a closed pipe is still an error of `write` to us.
     defer { signal(SIGPIPE, SIG_IGN) }
     var child: pid_t = 0
@@ -165,17 +165,11 @@ struct CapturedCommand: ~Copyable {
       var said = try PipeContent(notes, limit: largestNotes, what: "the status of \(words[0])")
       try PipeContent.fill(&printed, &said)
       let text = try said.bytes().withUnsafeBytes { PlainBytes.text($0) } ?? ""
-      return try CapturedCommand(status: wait(child), output: printed.bytes(), notes: text)
+      return try CapturedCommand(status: Ending(of: child).status, output: printed.bytes(), notes: text)
     } catch {
       kill(child, SIGTERM)
-      _ = wait(child)
+      Ending.discard(child)
       throw error
     }
-  }
-
-  private static func wait(_ child: pid_t) -> Int32 {
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
   }
 }

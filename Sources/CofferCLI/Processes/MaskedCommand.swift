@@ -3,12 +3,6 @@ internal import CofferPlatform
 
 /// A command whose output passes through this process, which hands its signals on and ends as it ends.
 final class MaskedCommand {
-  /// How a process ended.
-  enum Ending {
-    case exited(Int32)
-    case killed(Int32)
-  }
-
   /// One of its output streams.
   private final class Stream {
     let pipe: Pipe
@@ -97,14 +91,20 @@ final class MaskedCommand {
 
   private func look() {
     var status: Int32 = 0
-    // The macros WIFSTOPPED, WIFEXITED, WEXITSTATUS and WTERMSIG, which Swift does not import.
-    while case let found = waitpid(child, &status, WNOHANG | WUNTRACED), found == child {
+    while case let found = waitpid(child, &status, WNOHANG | WUNTRACED), found != 0 {
+      guard found == child else {
+        // How it ended nobody knows then; that it has not been waited for is no reason to wait for ever.
+        failure = failure ?? Failure(StoreError(errno: errno, "wait for the command", place: "process")).afterStart
+        ending = .exited(ExitStatus.io.rawValue)
+        return
+      }
+      // The macro WIFSTOPPED, which Swift does not import.
       if status & 0xFF == 0x7F {
         // A shell that sees us stopped gives the terminal back to its user; going on, we wake the command.
         kill(getpid(), SIGSTOP)
         kill(child, SIGCONT)
       } else {
-        ending = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(status & 0x7F)
+        ending = Ending(status)
         return
       }
     }
@@ -158,22 +158,5 @@ final class MaskedCommand {
     stream.isOpen = false
     stream.pipe.closeReading()
     if error.status != .pipeClosed { failure = failure ?? error.afterStart }
-  }
-}
-
-extension MaskedCommand.Ending {
-  /// Ends this process in the same way.
-  func leave() -> Never {
-    switch self {
-    case .exited(let status): exit(status)
-    case .killed(let number):
-      signal(number, SIG_DFL)
-      var one = sigset_t()
-      sigemptyset(&one)
-      sigaddset(&one, number)
-      pthread_sigmask(SIG_UNBLOCK, &one, nil)
-      raise(number)
-      exit(128 + number)  // A signal that cannot end us: as a shell tells it.
-    }
   }
 }

@@ -38,38 +38,25 @@ enum Pager {
       try text.utf8Span.span.bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.put(raw, to: pipe.writing) }
     } catch { guard error.isQuiet else { throw error } }  // Who has seen enough reads no more.
     pipe.closeWriting()
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    let end = try Ending(of: child)
     while signals.next() != nil {}
-    let end = End(status)
-    guard end != .status(ExitStatus.commandNotFound.rawValue) else { return false }
-    guard end.isReaders else {
+    guard end != .exited(ExitStatus.commandNotFound.rawValue) else { return false }
+    guard isReaders(end) else {
+      let how = words(end)
       throw StoreError(
-        .io(EIO), "the pager '\(Printable.line(pager))' of \(variable) ended with \(end), and may not have shown the answer",
+        .io(EIO), "the pager '\(Printable.line(pager))' of \(variable) ended with \(how), and may not have shown the answer",
         cure: "\(variable)=cat, which prints it at once, or another pager")
     }
     return true
   }
 
-  /// How a pager ended.
-  private enum End: Equatable, CustomStringConvertible {
-    case status(Int32), signal(Int32)
+  /// Whether that is the end of a pager that has shown what its reader wanted to see. A shell gives the signal as a status.
+  private static func isReaders(_ end: Ending) -> Bool { [0, 128 + SIGINT, 128 + SIGPIPE].contains(end.status) }
 
-    init(_ status: Int32) { self = status & 0x7F == 0 ? .status(status >> 8 & 0xFF) : .signal(status & 0x7F) }
-
-    /// Whether that is the end of one that has shown what its reader wanted to see. A shell gives the signal as a status.
-    var isReaders: Bool {
-      switch self {
-      case .status(let status): [0, 128 + SIGINT, 128 + SIGPIPE].contains(status)
-      case .signal(let signal): [SIGINT, SIGPIPE].contains(signal)
-      }
-    }
-
-    var description: String {
-      switch self {
-      case .status(let status): "status \(status)"
-      case .signal(let signal): "signal \(signal)"
-      }
+  private static func words(_ end: Ending) -> String {
+    switch end {
+    case .exited(let status): "status \(status)"
+    case .killed(let signal): "signal \(signal)"
     }
   }
 

@@ -24,7 +24,7 @@ enum SecondProcess {
     let printed = try SecretReader.read(output.reading, limit: SecretReader.largestValue, what: "the output", place: "pipe")
     let said = try SecretReader.read(messages.reading, limit: SecretReader.largestValue, what: "the messages", place: "pipe")
     let text = said.withUnsafeBytes { PlainBytes.text($0) } ?? ""
-    return Answer(status: wait(child), output: printed, messages: text.trimmedEnd)
+    return Answer(status: try Ending(of: child).status, output: printed, messages: text.trimmedEnd)
   }
 
   private static func start(_ arguments: [String], _ environment: [ByteWord], output: Int32, messages: Int32) throws -> pid_t {
@@ -61,13 +61,6 @@ enum SecondProcess {
   }
 
   static var environment: [ByteWord] { ProcessEnvironment.entries(["PATH", "HOME", "TMPDIR", "LANG"]) }
-
-  private static func wait(_ child: pid_t) -> Int32 {
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    // The macros WIFEXITED and WEXITSTATUS, which Swift does not import.
-    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
-  }
 }
 
 /// A pipe whose ends no other child inherits.

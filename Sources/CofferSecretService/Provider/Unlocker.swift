@@ -18,10 +18,12 @@ struct UnlockAttempt {
     isEnded = true
   }
 
-  /// Forgets a process that has ended, and returns its status.
-  @discardableResult static func reap(_ process: Int32) -> Int32 {
+  /// Forgets a process that has ended, and returns its status; nil where the system does not tell it, which is no success.
+  @discardableResult static func reap(_ process: Int32) -> Int32? {
     var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    while waitpid(process, &status, 0) < 0 {
+      guard errno == EINTR else { return nil }
+    }
     return status
   }
 }
@@ -108,7 +110,7 @@ final class Unlocker {
     attempt = nil
     // The agent says so itself, a moment later; whoever waits need not.
     guard status != 0 else { return look() }
-    if status & 0x7F == 0, let why = settings.whyRefused(status >> 8 & 0xFF) { return refuse(.failed(why)) }
+    if let status, status & 0x7F == 0, let why = settings.whyRefused(status >> 8 & 0xFF) { return refuse(.failed(why)) }
     // Whoever has come since was not asked.
     if !ended.isEnded { giveUp(asked: ended.mayAsk, started: true) }
     tryUnlocking()

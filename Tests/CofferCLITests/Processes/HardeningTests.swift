@@ -51,6 +51,32 @@ struct HardeningTests {
     #expect(try child.wait() != 0)
   }
 
+  /// The system forgets the children of a process that ignores SIGCHLD, and how they ended.
+  @Test
+  func `where the end of children is ignored from the start, a program that fails still counts as one, and no wait is for ever`()
+    throws
+  {
+    let home = try Home.withPassphrase("plum sofa").home
+    try home.transcript("vault set s n --passphrase-file \(home.path)/pass", in: "before")
+    home.environment["COFFER_ASKPASS"] = try home.file("askpass", "#!/bin/sh\ncat \(home.path)/pass\n", mode: 0o700)
+    // dash(1) does not keep it ignored.
+    func ignoring(_ line: String) throws -> (status: Int32, out: String, err: String) {
+      try #require(try home.program(["bash", "-c", "trap '' CHLD; exec \"$0\" \(line)", Home.coffer]))
+    }
+    let got = try ignoring("vault get s n --no-agent")
+    #expect(got.status == 0 && got.out == "before", "\(got.err)")
+    let run = try ignoring("run --mask -- sh -c 'echo out; exit 3'")
+    #expect(run.status == 3 && run.out == "out\n", "\(run.err)")
+    let inherited = try ignoring("run -- grep SigIgn /proc/self/status")
+    let mask = inherited.out.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) }
+    #expect(try #require(mask) & 1 << UInt64(SIGCHLD - 1) != 0, "a command finds it as it was: \(inherited)")
+    guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
+    home.environment["EDITOR"] = "/bin/sh " + (try home.file("editor", "echo half > $1; exit 2\n"))
+    let edit = try ignoring("vault edit s n --no-agent")
+    #expect(edit.status == 2 && edit.err.contains("the editor ended with status 2"), "\(edit)")
+    try home.transcript("vault get s n --no-agent", out: "before")
+  }
+
   /// Descriptors are numbered from the lowest that is free: a file of coffer's own may have the number that the line names.
   @Test
   func `a descriptor that was not open at the start is refused, and nothing of coffer's own files is stored`() throws {
