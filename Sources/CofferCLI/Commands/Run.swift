@@ -73,7 +73,7 @@ struct RunCommand: OpeningCommand {
     let plan = try RunPlan(env: env, files: file, descriptors: fd, envFiles: envFile, netrc: !netrc.isEmpty, context)
     let values = try References(plan.references, context)
     let machines = try netrc.isEmpty ? nil : Netrc(netrc, in: context.itemsToRead())
-    closeUnlockingDescriptor()
+    for descriptor in CredentialSources(context).descriptors { try Hardening.withhold(descriptor) }
     // The parser's words are repaired where they are not UTF-8.
     let launch = try plan.launch(CommandWords.last(command.count), values, machines)
     guard mask else { try launch.replaceProcess() }
@@ -81,10 +81,5 @@ struct RunCommand: OpeningCommand {
       context.note("a secret of fewer than \(OutputMask.shortest) bytes is not masked: it stands in most output by chance")
     }
     try MaskedCommand(MaskAutomaton(secrets)).run(launch).leave()
-  }
-
-  /// The command could read the passphrase again from a descriptor that it inherits.
-  private func closeUnlockingDescriptor() {
-    if let descriptor = unlocking.passphraseFd, descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
   }
 }

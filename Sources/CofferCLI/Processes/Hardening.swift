@@ -1,6 +1,7 @@
 internal import CofferMemory
 internal import CofferPlatform
 internal import Synchronization
+internal import SystemPackage
 
 /// What this process gives up before it touches a secret.
 enum Hardening {
@@ -55,6 +56,22 @@ enum Hardening {
   static func wasGiven(_ descriptor: Int32) -> Bool {
     let flags = fcntl(descriptor, F_GETFD)
     return flags >= 0 && flags & FD_CLOEXEC == 0
+  }
+
+  /// Keeps a command that is started from reading again what `descriptor`, which was given, told this program. A standard stream that is
+  /// a terminal stays: what was typed there is gone.
+  static func withhold(_ descriptor: Int32) throws(StoreError) {
+    guard wasGiven(descriptor) else { return }
+    guard descriptor <= STDERR_FILENO else {
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      return
+    }
+    guard isatty(descriptor) == 0 else { return }
+    // Not closed: the command's next file would get the number.
+    let null = coffer_open("/dev/null", O_RDWR | O_CLOEXEC, 0)
+    guard null >= 0 else { throw StoreError(errno: errno, "open the device", place: "/dev/null") }
+    defer { close(null) }
+    guard dup2(null, descriptor) >= 0 else { throw StoreError(errno: errno, "open the device", place: "/dev/null") }
   }
 
   private struct Inherited {

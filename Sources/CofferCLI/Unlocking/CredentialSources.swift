@@ -15,6 +15,16 @@ struct CredentialSources {
     if context.unlocking?.usesStandardInput == true { try context.input.claim(for: "the passphrase") }
   }
 
+  /// The descriptors that the command line and the environment name, by number or by a path that leads there: a command that inherits one
+  /// could read again what unlocks the vault.
+  var descriptors: [Int32] {
+    let options = context.unlocking
+    let variables = ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"].map { ProcessEnvironment.value($0) }
+    let paths = [options?.passphraseFile, options?.keyFile, options?.recoveryFile, options?.identity] + variables
+    let named = paths.compactMap { $0 }.compactMap { path in path == "-" ? STDIN_FILENO : GivenPath.descriptor(of: path) }
+    return named + [options?.passphraseFd].compactMap { $0 }
+  }
+
   /// What the sources have that opens one of `slots`, without a question.
   func given(for slots: [SlotSummary]) throws -> Given {
     var found = try fromOptions()

@@ -237,6 +237,26 @@ struct RunCommandTests {
     #expect(gone.out == "y\n3\n" || gone.out == "y\n141\n", "\(gone)")
   }
 
+  @Test(arguments: ["", "--mask "])
+  func `the command cannot read again what unlocks the vault, on whatever descriptor and by whatever name it came`(mask: String)
+    throws
+  {
+    let home = try Home.withPassphrase("plum sofa").home
+    let pass = home.path + "/pass"
+    #expect(symlink("/dev/fd/7", home.path + "/link") == 0)
+    let set = try home.coffer("vault set s a --no-agent --passphrase-file \(pass)", in: Data("v".utf8))
+    #expect(set.status == 0, "\(set.err)")
+    for (number, name, variables) in [
+      (0, "--passphrase-fd 0", [:]), (0, "--passphrase-file -", [:]), (0, "--passphrase-file /dev/stdin", [:]),
+      (7, "--passphrase-fd 7", [:]), (7, "--passphrase-file /dev/fd/7", [:]), (7, "--passphrase-file \(home.path)/link", [:]),
+      (0, "--no-agent", ["COFFER_PASSPHRASE_FILE": "-"]), (7, "--no-agent", ["COFFER_PASSPHRASE_FILE": "/dev/fd/7"]),
+    ] as [(Int, String, [String: String])] {
+      let line = "run \(mask)\(name) -e X=coffer://s/a -- sh -c 'cat /dev/fd/\(number); echo end' \(number)<\(pass)"
+      let answer = try #require(try home.program(["sh", "-c", "exec \(Home.coffer) \(line)"], with: variables))
+      #expect(answer.status == 0 && answer.out == "end\n", "\(line): \(answer)")
+    }
+  }
+
   @Test
   func `a value that is too large for the environment says how else it can be given`() throws {
     let home = try home()
