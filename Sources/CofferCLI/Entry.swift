@@ -71,7 +71,8 @@ enum Main {
       do { try Output.write(String(text) + "\n") } catch { return report(error, arguments) }
       return .done
     }
-    let isRun = arguments?.words.first == RunCommand.configuration.commandName
+    // By whichever of its names.
+    let isRun = arguments.map { $0.command == RunCommand.self } ?? false
     let said = isRun ? failure.beforeCommand : failure
     if said.isQuiet { return said.status }
     if arguments?.wantsJSON == true { Output.record(said.json) } else { Output.message(said.text) }

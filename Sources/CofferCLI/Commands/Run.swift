@@ -37,7 +37,7 @@ struct RunCommand: OpeningCommand {
     ),
     completion: Completions.hosts)
   var netrc: [String] = []
-  @Flag(help: "Replace the secrets in what the command prints.") var mask = false
+  @Flag(help: "Replace the secrets of references and --netrc in what the command prints.") var mask = false
   @Argument(parsing: .postTerminator, help: "The command and its words; -- before them may be left out.") var command: [String] =
     []
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions

@@ -123,6 +123,8 @@ struct RunCommandTests {
     try home.transcript("run \(mask)echo hi", out: "hi\n")
     try home.transcript("run \(mask)--bogus -- echo hi", err: "coffer: ", exit: 125)
     try home.transcript("run \(mask)-e A=coffer://github", err: "there is no command", exit: 125)
+    try home.transcript("exec \(mask)-e A=coffer://github", err: "there is no command", exit: 125)
+    try home.transcript("exec \(mask)-e A=coffer://nothing -- true", err: "no item of this service", exit: 125)
     try home.transcript("run \(mask)--fd 2=coffer://github -- true", err: "from 3 to 1023", exit: 125)
     try home.transcript("run \(mask)-e A=coffer://github -e A=coffer://github -- true", err: "given twice", exit: 125)
     try home.transcript("run \(mask)-- /bin/sh -c 'umask'", out: "0022\n")
@@ -138,6 +140,8 @@ struct RunCommandTests {
       "run --mask -e T=coffer://github -- /bin/sh -c 'i=0; while [ $i -lt 20000 ]; do echo line $i $T; i=$((i+1)); done'")
     #expect(large.out.split(separator: "\n").count == 20000 && !large.out.contains("hunter2"))
     #expect(large.out.hasSuffix("line 19999 <masked>\n"))
+    let file = try home.file("app.env", "LITERAL=literal value\nT=coffer://github\n")
+    try home.transcript("run --mask --env-file \(file) -- /bin/sh -c 'echo $LITERAL $T'", out: "literal value <masked>\n")
   }
 
   @Test
