@@ -119,7 +119,7 @@ enum PlainFile {
 enum SecretOutputFile {
   /// Makes `content` the file at `path`, for its owner alone, in one step. A pipe or a device is written through.
   ///
-  /// - Throws: `.denied` for a link to a file, which one step can only replace.
+  /// - Throws: `.denied` for a link to a file, which one step can only replace, and for a pipe or a device of another user.
   static func write(_ content: borrowing SecretBytes, to path: String) throws {
     try GivenPath.check(path)
     var link = stat()
@@ -135,9 +135,27 @@ enum SecretOutputFile {
         try AtomicFile(FilePath(path)).replace(with: bytes, mode: 0o600)
       }
     }
+    let isGiven = GivenPath.descriptor(of: path) != nil
+    // Another user's pipe is not waited at: whoever made it may have done so to read there.
+    guard isGiven || mayWrite(facts.st_mode, owner: facts.st_uid, user: geteuid()) else { throw foreign(path) }
     let descriptor = coffer_open(path, O_WRONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the output", place: FilePath(path)) }
     defer { close(descriptor) }
+    // What was looked at may have been replaced since.
+    guard fstat(descriptor, &facts) == 0 else { throw StoreError(errno: errno, "look at the output", place: FilePath(path)) }
+    guard isGiven || mayWrite(facts.st_mode, owner: facts.st_uid, user: geteuid()) else { throw foreign(path) }
     try content.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
+  }
+
+  /// Whether `user` may write secrets through what is no file in one step and belongs to `owner`: into a pipe or a device of their own or of
+  /// root, such as /dev/null. A file that has come there meanwhile would be written without a step.
+  static func mayWrite(_ mode: mode_t, owner: uid_t, user: uid_t) -> Bool {
+    mode & S_IFMT != S_IFREG && (owner == user || owner == 0)
+  }
+
+  private static func foreign(_ path: String) -> StoreError {
+    StoreError(
+      .denied, "the output is no file, and belongs to another user, who could read there", place: path,
+      cure: "a pipe of your own, or the path of a file")
   }
 }

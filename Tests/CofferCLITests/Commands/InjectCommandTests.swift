@@ -55,6 +55,23 @@ struct InjectCommandTests {
   }
 
   @Test
+  func `a pipe or a device is written through where it is the user's own or root's alone`() throws {
+    for kind in [S_IFIFO, S_IFCHR, S_IFSOCK] {
+      #expect(SecretOutputFile.mayWrite(kind | 0o666, owner: 1000, user: 1000))
+      #expect(SecretOutputFile.mayWrite(kind | 0o666, owner: 0, user: 1000))
+      #expect(!SecretOutputFile.mayWrite(kind | 0o666, owner: 1001, user: 1000))
+      #expect(!SecretOutputFile.mayWrite(kind | 0o666, owner: 1001, user: 0))
+    }
+    #expect(!SecretOutputFile.mayWrite(S_IFREG | 0o666, owner: 1000, user: 1000))
+    let home = try home()
+    try home.transcript("inject -o /dev/null", in: "{{ coffer://github }}")
+    guard geteuid() == 0 else { return print("skipped: only root can make another user's pipe") }
+    let pipe = home.path + "/pipe"
+    try #require(mkfifo(pipe, 0o666) == 0 && chown(pipe, 65534, 65534) == 0)
+    try home.transcript("inject -o \(pipe)", in: "{{ coffer://github }}", err: "belongs to another user", exit: 77)
+  }
+
+  @Test
   func `an unknown, malformed, unfinished or locked reference: nothing is written`() throws {
     let home = try home()
     let out = try home.file("out", "before")
