@@ -78,14 +78,11 @@ public final class Handler<Value>: Sendable {
       byOwner[new.id] = new
     }
 
-    /// Drops those whose owners are gone, once they may be half of all: a handler that is never triggered must not grow by them.
-    mutating func dropUnowned() -> [Registration] {
-      guard order.count >= limit else { return [] }
-      let unowned = order.filter(\.isUnowned)
-      for registration in unowned { byOwner[registration.id] = nil }
+    /// Drops `unowned`, but for what was replaced meanwhile.
+    mutating func drop(_ unowned: [Registration]) {
+      for registration in unowned where byOwner[registration.id] === registration { byOwner[registration.id] = nil }
       order.removeAll { byOwner[$0.id] !== $0 }
       limit = max(Self.lowestLimit, 2 * order.count)
-      return unowned
     }
   }
 
@@ -107,14 +104,25 @@ public final class Handler<Value>: Sendable {
   func add(
     _ owner: any AnyObject & Sendable, as id: ObjectIdentifier, isOwned: (@Sendable () -> Bool)? = nil, _ body: @escaping Body
   ) -> Canceller {
-    let (generation, released) = state.withLock { state in
+    let (generation, old, due) = state.withLock { state in
       state.lastGeneration += 1
-      let old = state.byOwner[id], unowned = state.dropUnowned()
-      state.add(Registration(id, owner, state.lastGeneration, isOwned: isOwned, body), replacing: state.byOwner[id])
-      return (state.lastGeneration, (old, unowned))
+      let old = state.byOwner[id]
+      state.add(Registration(id, owner, state.lastGeneration, isOwned: isOwned, body), replacing: old)
+      return (state.lastGeneration, old, state.order.count > state.limit ? state.order : [])
     }
-    withExtendedLifetime(released) {}
+    withExtendedLifetime(old) {}
+    dropUnowned(of: due)
     return { [weak self] in self?.remove(id, generation) }
+  }
+
+  /// Drops those whose owners are gone, once they may be half of all: a handler that is never triggered must not grow by them.
+  ///
+  /// Without the lock while it looks: a look may hold the last reference to an owner, which may call this handler as it goes.
+  private func dropUnowned(of due: [Registration]) {
+    guard !due.isEmpty else { return }
+    let unowned = due.filter(\.isUnowned)
+    state.withLock { $0.drop(unowned) }
+    withExtendedLifetime(due) {}
   }
 
   /// Calls the closures with `value`.

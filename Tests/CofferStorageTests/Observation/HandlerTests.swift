@@ -133,6 +133,33 @@ struct HandlerTests {
     #expect(handler.count == 0)
   }
 
+  @Test(.tags(.process), .wholeRun) func `an owner that goes while another is added may cancel as it goes`() async {
+    await #expect(processExitsWith: .success) { Self.letOwnersGoDuringAdditions() }
+  }
+
+  private static func letOwnersGoDuringAdditions() {
+    final class Quitter: Sendable {
+      let cancel = Mutex<Handler<Void>.Canceller?>(nil)
+      deinit { cancel.withLock { $0 }?() }
+    }
+    for round in 0..<20_000 {
+      let handler = Handler<Void>(), leaving = Mutex<[Quitter]>([])
+      // As many as a handler may have before an addition looks for owners that are gone.
+      for _ in 0..<32 {
+        let owner = Quitter(), cancel = handler.add(owner) {}
+        owner.cancel.withLock { $0 = cancel }
+        leaving.withLock { $0.append(owner) }
+      }
+      let arrived = Atomic<Int>(0), newcomer = Owner()
+      DispatchQueue.concurrentPerform(iterations: 2) { side in
+        arrived.add(1, ordering: .acquiringAndReleasing)
+        // No barrier: one thread may have to take both sides.
+        for _ in 0..<10_000 where arrived.load(ordering: .acquiring) < 2 {}
+        if side == 0 { handler.add(newcomer) {} } else { _ = leaving.withLock { $0.remove(at: round % $0.count) } }
+      }
+    }
+  }
+
   @Test func `threads that add, cancel and trigger lose nothing`() {
     let handler = Handler<Int>(), hits = Atomic<Int>(0), stays = Owner()
     handler.add(stays) { _ in hits.add(1, ordering: .relaxed) }
