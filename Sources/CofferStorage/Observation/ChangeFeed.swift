@@ -24,6 +24,8 @@ public final class ChangeFeed: Sendable {
 
   private struct State {
     var listeners = 0
+    /// Listeners that are counted and not with the handler yet. The end waits for them: they would never hear of it.
+    var joining = 0
     var source: Subscription?
     var queue: DispatchQueue?
     var isEnded = false
@@ -65,6 +67,7 @@ public final class ChangeFeed: Sendable {
       try ForkedChild.refuse("tell of changes", place: "memory")
       if state.queue == nil { state.queue = DispatchQueue(label: "coffer.changes") }
       state.listeners += 1
+      state.joining += 1
       observed.store(true, ordering: .relaxed)
       return false
     }
@@ -75,6 +78,11 @@ public final class ChangeFeed: Sendable {
       return Subscription {}
     }
     let cancel = handler.add(registration, receive)
+    let isAwaited = state.withLock { state in
+      state.joining -= 1
+      return state.isEnded && state.joining == 0
+    }
+    if isAwaited { tellEnd() }
     // The handler holds its owners weakly, so the subscription is what keeps this one.
     return Subscription { [weak self] in
       withExtendedLifetime(registration, cancel)
@@ -108,12 +116,17 @@ public final class ChangeFeed: Sendable {
 
   /// Delivers ``Event/ended`` after all that was sent, and nothing from then on. The second time does nothing.
   public func end() {
-    let (source, queue) = state.withLock { state -> (Subscription?, DispatchQueue?) in
-      defer { state.isEnded = true }
-      return state.isEnded ? (nil, nil) : (state.source.take(), state.queue)
+    let (source, isComplete) = state.withLock { state -> (Subscription?, Bool) in
+      guard !state.isEnded else { return (nil, false) }
+      state.isEnded = true
+      return (state.source.take(), state.joining == 0)
     }
     source?.cancel()
-    queue?.async {
+    if isComplete { tellEnd() }
+  }
+
+  private func tellEnd() {
+    state.withLock { $0.queue }?.async {
       self.handler.trigger(.ended)
       self.handler.removeAll()
     }
