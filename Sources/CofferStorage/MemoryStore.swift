@@ -8,24 +8,9 @@ internal import Synchronization
 public final class MemoryStore<R: Route>: Store {
   private struct Entry { let form: R.Form, version: UInt64 }
   private struct State {
-    var entries: [EntryName: Entry] = [:]
+    var entries: [EntryName<R>: Entry] = [:]
     var decided: Set<TransactionID> = []
     var lastVersion: UInt64 = 0
-  }
-  /// A name as the store of the route tells names apart: the vault by their bytes, a property list as Swift does, to which
-  /// names that are canonically equal in Unicode are one.
-  private struct EntryName: Hashable {
-    let text: String
-    private var isOfVault: Bool { R.self == Vault.self }
-
-    static func == (one: Self, other: Self) -> Bool {
-      one.isOfVault ? one.text.utf8.elementsEqual(other.text.utf8) : one.text == other.text
-    }
-
-    func hash(into hasher: inout Hasher) {
-      guard isOfVault else { return hasher.combine(text) }
-      for byte in text.utf8 { hasher.combine(byte) }
-    }
   }
   private let state = Mutex(State())
   private let stamp: @Sendable (R.Form?, UInt64) -> R.Stamp
@@ -66,7 +51,7 @@ public final class MemoryStore<R: Route>: Store {
   /// Whether `name` has a value.
   public func contains(_ name: String) throws(StoreError) -> Bool {
     try Reentrancy.check(place)
-    return state.withLock { $0.entries[EntryName(text: name)] != nil }
+    return state.withLock { $0.entries[EntryName(name)] != nil }
   }
 
   /// All names with a value, ascending.
@@ -92,7 +77,7 @@ public final class MemoryStore<R: Route>: Store {
     try Reentrancy.check(place)
     for name in batch.writes.keys { try StoredName.check(name) }
     try state.withLock { (state) throws(StoreError) in
-      for (name, expected) in batch.expectations where stamp(of: state.entries[EntryName(text: name)]) != expected {
+      for (name, expected) in batch.expectations where stamp(of: state.entries[EntryName(name)]) != expected {
         throw StoreError(.conflict, "changed since it was read", key: name, place: place, cure: "read it again and retry")
       }
       if let decision { try decision.make(.random()) }
@@ -104,7 +89,7 @@ public final class MemoryStore<R: Route>: Store {
   /// The stamp of `name`'s value, of an expired one too.
   public func version(of name: String) throws(StoreError) -> R.Stamp {
     try Reentrancy.check(place)
-    return state.withLock { stamp(of: $0.entries[EntryName(text: name)]) }
+    return state.withLock { stamp(of: $0.entries[EntryName(name)]) }
   }
 
   /// The items that a logout removes, expired ones too.
@@ -126,7 +111,7 @@ public final class MemoryStore<R: Route>: Store {
   }
 
   private func live(_ name: String, _ state: borrowing State) throws(StoreError) -> Entry? {
-    guard let entry = state.entries[EntryName(text: name)] else { return nil }
+    guard let entry = state.entries[EntryName(name)] else { return nil }
     guard !isExpired(entry.form) else {
       throw StoreError(.expired, "the value has expired", key: name, place: place, cure: "set a new one, or remove it")
     }
@@ -139,10 +124,10 @@ public final class MemoryStore<R: Route>: Store {
   private func apply(_ batch: Batch<R>, _ state: inout State) {
     var told: [Change] = []
     for (name, change) in batch.writes {
-      let old = stamp(of: state.entries[EntryName(text: name)])
+      let old = stamp(of: state.entries[EntryName(name)])
       state.lastVersion += 1
-      state.entries[EntryName(text: name)] = change.form.map { Entry(form: $0, version: state.lastVersion) }
-      guard changes.isObserved, stamp(of: state.entries[EntryName(text: name)]) != old else { continue }
+      state.entries[EntryName(name)] = change.form.map { Entry(form: $0, version: state.lastVersion) }
+      guard changes.isObserved, stamp(of: state.entries[EntryName(name)]) != old else { continue }
       told.append(Change(name, batch.cause(of: change), by: .thisProcess))
     }
     if !told.isEmpty { changes.send(.changes(told)) }

@@ -6,7 +6,8 @@ internal import Synchronization
 /// removal.
 public final class CacheStore<R: Route>: Store {
   private let memory: MemoryStore<R>
-  private let uses = Mutex(Uses())
+  /// Also the lock of every call, so that a value and its use are noted in one step. The memory's own lock is taken inside of it.
+  private let uses = Mutex(Uses<R>())
   /// The number of values kept, at most.
   public let limit: Int
 
@@ -22,51 +23,72 @@ public final class CacheStore<R: Route>: Store {
 
   /// The value of `name`; nil when absent, or evicted.
   public func load(_ name: String) throws(StoreError) -> R.Form? {
-    let form = try memory.load(name)
-    if form != nil { uses.withLock { $0.note(name) } }
-    return form
+    try entering { (uses) throws(StoreError) in
+      let form = try memory.load(name)
+      if form != nil { uses.note(EntryName(name)) }
+      return form
+    }
   }
 
   /// Several values from one moment.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<R>] {
-    let readings = try memory.load(names)
-    uses.withLock { uses in for (name, reading) in zip(names, readings) where reading.form != nil { uses.note(name) } }
-    return readings
+    try entering { (uses) throws(StoreError) in
+      let readings = try memory.load(names)
+      for (name, reading) in zip(names, readings) where reading.form != nil { uses.note(EntryName(name)) }
+      return readings
+    }
   }
 
   /// Whether `name` has a value. This is no use of it.
-  public func contains(_ name: String) throws(StoreError) -> Bool { try memory.contains(name) }
+  public func contains(_ name: String) throws(StoreError) -> Bool {
+    try entering { (_) throws(StoreError) in try memory.contains(name) }
+  }
 
   /// All names with a value, ascending.
-  public func names() throws(StoreError) -> [String] { try memory.names() }
+  public func names() throws(StoreError) -> [String] {
+    try entering { (_) throws(StoreError) in try memory.names() }
+  }
 
   /// Read, change and write in one step.
   public func update(_ name: String, _ body: (R.Form?) throws(StoreError) -> R.Form?) throws(StoreError) {
-    try memory.update(name, body)
-    try evict(after: [name])
+    try entering { (uses) throws(StoreError) in
+      try memory.update(name, body)
+      try evict(after: [name], &uses)
+    }
   }
 
   /// All of `batch`, or nothing. What it does not name may be evicted for it.
   public func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError) {
-    try memory.commit(batch, decision: decision)
-    try evict(after: batch.writes.keys.sorted())
+    try entering { (uses) throws(StoreError) in
+      try memory.commit(batch, decision: decision)
+      try evict(after: batch.writes.keys.sorted(), &uses)
+    }
   }
 
   /// The stamp of `name`'s value, of an expired one too. This is no use of it.
-  public func version(of name: String) throws(StoreError) -> R.Stamp { try memory.version(of: name) }
+  public func version(of name: String) throws(StoreError) -> R.Stamp {
+    try entering { (_) throws(StoreError) in try memory.version(of: name) }
+  }
 
   /// The items that a logout removes, expired ones too.
-  public func sessionItems() throws(StoreError) -> [String: R.Stamp] { try memory.sessionItems() }
+  public func sessionItems() throws(StoreError) -> [String: R.Stamp] {
+    try entering { (_) throws(StoreError) in try memory.sessionItems() }
+  }
 
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) { try memory.forget(transaction) }
 
-  private func evict(after written: [String]) throws(StoreError) {
+  private func entering<Result>(_ body: (inout Uses<R>) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    // Before the lock: inside an update's closure this thread has it.
+    try Reentrancy.check(place)
+    return try uses.withLock { (uses) throws(StoreError) in try body(&uses) }
+  }
+
+  private func evict(after written: [String], _ uses: inout Uses<R>) throws(StoreError) {
     for name in written {
-      let isThere = try memory.contains(name)
-      uses.withLock { uses in if isThere { uses.note(name) } else { uses.drop(name) } }
+      if try memory.contains(name) { uses.note(EntryName(name)) } else { uses.drop(EntryName(name)) }
     }
-    while let name = uses.withLock({ $0.oldest(beyond: limit) }) { try memory.save(nil, for: name) }
+    while let name = uses.oldest(beyond: limit) { try memory.save(nil, for: name.text) }
   }
 }
 
@@ -81,14 +103,14 @@ extension CacheStore where R == Vault {
 }
 
 /// When names were last used.
-private struct Uses {
-  private var last: [String: UInt64] = [:]
+private struct Uses<R: Route> {
+  private var last: [EntryName<R>: UInt64] = [:]
   /// Each use of a name; only its last counts. Shortened once it is several times as long as the names are many.
-  private var queue: [(name: String, time: UInt64)] = []
+  private var queue: [(name: EntryName<R>, time: UInt64)] = []
   private var head = 0
   private var time: UInt64 = 0
 
-  mutating func note(_ name: String) {
+  mutating func note(_ name: EntryName<R>) {
     time += 1
     last[name] = time
     queue.append((name, time))
@@ -97,10 +119,10 @@ private struct Uses {
     head = 0
   }
 
-  mutating func drop(_ name: String) { last[name] = nil }
+  mutating func drop(_ name: EntryName<R>) { last[name] = nil }
 
   /// The name that was not used for longest, taken out, while there are more than `limit`.
-  mutating func oldest(beyond limit: Int) -> String? {
+  mutating func oldest(beyond limit: Int) -> EntryName<R>? {
     guard last.count > limit else { return nil }
     while head < queue.count {
       let (name, time) = queue[head]
