@@ -158,6 +158,35 @@ internal import Testing
     try expect(.reentrant) { try closures.mutate { _ in try closures.mutate { _ in } } }
   }
 
+  @Test(.tags(.process), .wholeRun)
+  func `an atomic value that is written inside its own write throws, from mutate and from an observer`() async {
+    await #expect(processExitsWith: .success) { try Self.writeInsideWrites() }
+  }
+
+  private static func writeInsideWrites() throws {
+    let written = Collected<Int>(), refusals = Collected<StoreError>(), owner = Owner()
+    let value = AnyPersistedValue(get: { written.all.last ?? 1 }, set: { written.add($0) })
+    let alone = value.atomic()
+    try expect(.reentrant) { try alone.mutate { _ in try alone.save(5) } }
+    #expect(written.all.isEmpty)
+
+    let told = value.subject(), outer = told.atomic()
+    try told.observe(owner) { seen in
+      guard seen == 7 else { return }
+      do throws(StoreError) { try outer.save(0) } catch { refusals.add(error) }
+    }
+    try outer.save(7)
+    #expect(refusals.all.map(\.kind) == [.reentrant] && written.all == [7])
+
+    let inner = value.atomic(), late = inner.subject()
+    try late.observe(owner) { seen in
+      guard seen == 8 else { return }
+      do throws(StoreError) { try inner.save(9) } catch { refusals.add(error) }
+    }
+    try late.save(8)
+    #expect(refusals.all.count == 1 && written.all == [7, 8, 9])
+  }
+
   @Test func `a property wrapper reads and writes its key`() throws {
     enum Theme: String, PlainValue { case light, dark }
     struct Keys: KeySpace { let theme = StorageKey("theme", default: Theme.light) }

@@ -163,14 +163,16 @@ extension PersistedValues {
     /// Stores a value.
     public func save(_ value: Value) throws(StoreError) {
       guard !base.mutatesAtomically else { return try base.save(value) }
-      try turn.lock.withLock { (_) throws(StoreError) in try base.save(value) }
+      try turn.check()
+      try turn.take { () throws(StoreError) in try base.save(value) }
     }
 
     /// Reads, changes and stores.
     public func mutate(_ body: (inout Value) throws -> Void) throws {
       guard !base.mutatesAtomically else { return try base.mutate(body) }
       try Reentrancy.check("an atomic value")
-      try turn.lock.withLock { _ in
+      try turn.check()
+      try turn.take {
         var value = try base.load()
         try Reentrancy.inside { try body(&value) }
         try base.save(value)
@@ -184,7 +186,26 @@ extension PersistedValues {
 
 /// The lock that copies of one handle share.
 private final class Turn: Sendable {
-  let lock = Mutex<Void>(())
+  private let lock = Mutex<Void>(())
+  /// The number of the thread that has it; zero while none has.
+  private let holder = Atomic<UInt32>(0)
+
+  /// Throws ``/CofferPlatform/StoreError`` `.reentrant` on the thread that has it: a write there would wait for itself.
+  func check() throws(StoreError) {
+    guard holder.load(ordering: .relaxed) == coffer_thread_number() else { return }
+    throw StoreError(
+      .reentrant, "an atomic value was written while this thread writes it", place: "an atomic value",
+      cure: "write it after mutate(_:); an observer may write a value made by .atomic().subject()")
+  }
+
+  /// Runs `body` with it.
+  func take<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
+    try lock.withLock { (_) throws(Failure) in
+      holder.store(coffer_thread_number(), ordering: .relaxed)
+      defer { holder.store(0, ordering: .relaxed) }
+      try body()
+    }
+  }
 }
 
 extension PersistedValues.Atomic: PersistedValue where Base: PersistedValue {
@@ -195,5 +216,8 @@ extension PersistedValues.Atomic: PersistedValue where Base: PersistedValue {
 extension ThrowingPersistedValue {
   /// The same value, whose `mutate` is one step. A stored value's always is, whichever handle or process writes, and passes through;
   /// merged values, and those made of closures, get a lock, which the copies of this handle share.
+  ///
+  /// A write of the same value inside of its write throws ``/CofferPlatform/StoreError/Kind/reentrant``: from `mutate`, and from an
+  /// observer that `subject().atomic()` tells while it writes. An observer of `atomic().subject()` is told afterwards, and may write.
   public func atomic() -> PersistedValues.Atomic<Self> { PersistedValues.Atomic(base: self) }
 }
