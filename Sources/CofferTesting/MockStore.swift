@@ -18,11 +18,9 @@ internal import Synchronization
 public final class MockStore<R: Route>: Store {
   private struct Entry { let form: R.Form, version: UInt64 }
   private struct State {
-    var entries: [String: Entry] = [:]
+    var entries: [EntryName<R>: Entry] = [:]
     var lastVersion: UInt64 = 0
     var decided: Set<TransactionID> = []
-    var counts = Counts()
-    var failure: Failure?
   }
   /// What was asked, by name.
   private struct Counts {
@@ -36,10 +34,13 @@ public final class MockStore<R: Route>: Store {
     /// A value is stored or removed.
     case set
   }
-  /// Decides whether a call on a name fails, and how.
+  /// Decides whether a call on a name fails, and how. Where all names are listed, that is the empty one. It may look at what the store
+  /// has counted and holds.
   public typealias Failure = @Sendable (Call, String) -> StoreError?
 
   private let state = Mutex(State())
+  private let counts = Mutex(Counts())
+  private let failure = Mutex<Failure?>(nil)
   private let stamp: @Sendable (R.Form?, UInt64) -> R.Stamp
 
   /// What is told: the writes that go through the store's calls, and what ``tell(_:)`` says.
@@ -50,34 +51,40 @@ public final class MockStore<R: Route>: Store {
   private init(stamp: @escaping @Sendable (R.Form?, UInt64) -> R.Stamp) { self.stamp = stamp }
 
   /// How often each name's value was read.
-  public var gets: [String: Int] { state.withLock(\.counts.gets) }
+  public var gets: [String: Int] { counts.withLock(\.gets) }
   /// How often each name was given a value.
-  public var sets: [String: Int] { state.withLock(\.counts.sets) }
+  public var sets: [String: Int] { counts.withLock(\.sets) }
   /// How often each name's value was removed, whether or not there was one.
-  public var removes: [String: Int] { state.withLock(\.counts.removes) }
+  public var removes: [String: Int] { counts.withLock(\.removes) }
   /// The names that were asked for, by any call, in order.
-  public var inputs: [String] { state.withLock(\.counts.inputs) }
+  public var inputs: [String] { counts.withLock(\.inputs) }
 
-  /// What is stored. Setting it counts as nothing and is told to nobody.
+  /// What is stored. Setting it counts as nothing and is told to nobody. Of names that Unicode holds for one, which are several in a vault,
+  /// it has one.
   public var values: [String: R.Form] {
-    get { state.withLock { $0.entries.mapValues(\.form) } }
+    get {
+      state.withLock { state in
+        Dictionary(state.entries.map { ($0.key.text, $0.value.form) }, uniquingKeysWith: { first, _ in first })
+      }
+    }
     set {
       state.withLock { state in
         state.lastVersion += 1
         let version = state.lastVersion
-        state.entries = newValue.mapValues { Entry(form: $0, version: version) }
+        state.entries = [:]
+        for (name, form) in newValue { state.entries[EntryName(name)] = Entry(form: form, version: version) }
       }
     }
   }
 
   /// Makes calls fail from now on where `failure` returns an error; nil ends it.
-  public func fail(_ failure: Failure?) { state.withLock { $0.failure = failure } }
+  public func fail(_ failure: Failure?) { self.failure.withLock { $0 = failure } }
 
   /// Tells observers of changes that nobody made.
   public func tell(_ changes: Change...) { self.changes.send(.changes(changes)) }
 
   /// Forgets what was counted.
-  public func resetCounts() { state.withLock { $0.counts = Counts() } }
+  public func resetCounts() { counts.withLock { $0 = Counts() } }
 }
 
 extension MockStore where R == Plain {
@@ -97,34 +104,45 @@ extension MockStore where R == Vault {
 extension MockStore {
   /// The value of `name`.
   public func load(_ name: String) throws(StoreError) -> R.Form? {
-    try asked(.get, [name]) { (state) throws(StoreError) in state.entries[name]?.form }
+    try ask(.get, [name], isRead: true)
+    return state.withLock { $0.entries[EntryName(name)]?.form }
   }
 
   /// Several values from one moment.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<R>] {
-    try asked(.get, names) { (state) throws(StoreError) in
-      names.map { name in Reading(form: state.entries[name]?.form, stamp: stamp(of: state.entries[name])) }
+    try ask(.get, names, isRead: true)
+    return state.withLock { state in
+      names.map { name in
+        let entry = state.entries[EntryName(name)]
+        return Reading(form: entry?.form, stamp: stamp(of: entry))
+      }
     }
   }
 
   /// Whether `name` has a value. Counts as an input alone.
   public func contains(_ name: String) throws(StoreError) -> Bool {
-    try asked(nil, [name]) { (state) throws(StoreError) in state.entries[name] != nil }
+    try ask(.get, [name])
+    return state.withLock { $0.entries[EntryName(name)] != nil }
   }
 
   /// All names with a value, ascending. Counts as nothing.
   public func names() throws(StoreError) -> [String] {
-    try asked(nil, []) { (state) throws(StoreError) in state.entries.keys.sorted() }
+    try Reentrancy.check(place)
+    if let error = refusal(.get, "") { throw error }
+    return state.withLock { $0.entries.keys.map(\.text).sorted() }
   }
 
   /// Read, change and write in one step: one get and one set.
   public func update(_ name: String, _ body: (R.Form?) throws(StoreError) -> R.Form?) throws(StoreError) {
     try StoredName.check(name)
-    try asked(.get, [name]) { (state) throws(StoreError) in
-      let old = state.entries[name]?.form
+    try ask(.get, [name], isRead: true)
+    // Asked without the lock, and thrown where a store would fail: after the closure.
+    let error = refusal(.set, name)
+    try state.withLock { (state) throws(StoreError) in
+      let old = state.entries[EntryName(name)]?.form
       var batch = Batch<R>()
       batch.writes[name] = Write(try Reentrancy.inside { () throws(StoreError) in try body(old) })
-      try check(.set, name, state)
+      if let error { throw error }
       apply(batch, &state)
     }
   }
@@ -132,9 +150,9 @@ extension MockStore {
   /// All of `batch`, or nothing.
   public func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError) {
     for name in batch.writes.keys { try StoredName.check(name) }
-    try asked(nil, batch.writes.keys.sorted()) { (state) throws(StoreError) in
-      for name in batch.writes.keys { try check(.set, name, state) }
-      for (name, expected) in batch.expectations where stamp(of: state.entries[name]) != expected {
+    try ask(.set, batch.writes.keys.sorted())
+    try state.withLock { (state) throws(StoreError) in
+      for (name, expected) in batch.expectations where stamp(of: state.entries[EntryName(name)]) != expected {
         throw StoreError(.conflict, "changed since it was read", key: name, place: place, cure: "read it again and retry")
       }
       if let decision { try decision.make(.random()) }
@@ -145,39 +163,37 @@ extension MockStore {
 
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
-    try asked(nil, []) { (state) throws(StoreError) in _ = state.decided.remove(transaction) }
-  }
-
-  private func asked<Result>(
-    _ call: Call?, _ names: [String], _ body: (inout State) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
     try Reentrancy.check(place)
-    return try state.withLock { (state) throws(StoreError) in
-      state.counts.inputs += names
-      if let call {
-        for name in names {
-          state.counts.gets[name, default: 0] += 1
-          try check(call, name, state)
-        }
-      }
-      return try body(&state)
-    }
+    state.withLock { _ = $0.decided.remove(transaction) }
   }
 
-  private func check(_ call: Call, _ name: String, _ state: borrowing State) throws(StoreError) {
-    if let error = state.failure?(call, name) { throw error }
+  /// Counts a call on `names`, and fails where the test says so.
+  private func ask(_ call: Call, _ names: [String], isRead: Bool = false) throws(StoreError) {
+    try Reentrancy.check(place)
+    counts.withLock { counts in
+      counts.inputs += names
+      if isRead { for name in names { counts.gets[name, default: 0] += 1 } }
+    }
+    for name in names { if let error = refusal(call, name) { throw error } }
   }
+
+  /// What the test says of a call. No lock is held: it may look at this store.
+  private func refusal(_ call: Call, _ name: String) -> StoreError? { failure.withLock { $0 }?(call, name) }
 
   private func stamp(of entry: Entry?) -> R.Stamp { stamp(entry?.form, entry?.version ?? 0) }
 
   private func apply(_ batch: Batch<R>, _ state: inout State) {
     var told: [Change] = []
+    counts.withLock { counts in
+      for (name, write) in batch.writes {
+        if write.form == nil { counts.removes[name, default: 0] += 1 } else { counts.sets[name, default: 0] += 1 }
+      }
+    }
     for (name, write) in batch.writes {
-      if write.form == nil { state.counts.removes[name, default: 0] += 1 } else { state.counts.sets[name, default: 0] += 1 }
-      let old = stamp(of: state.entries[name])
+      let old = stamp(of: state.entries[EntryName(name)])
       state.lastVersion += 1
-      state.entries[name] = write.form.map { Entry(form: $0, version: state.lastVersion) }
-      if stamp(of: state.entries[name]) != old {
+      state.entries[EntryName(name)] = write.form.map { Entry(form: $0, version: state.lastVersion) }
+      if stamp(of: state.entries[EntryName(name)]) != old {
         told.append(Change(name, batch.cause(of: write), by: .thisProcess))
       }
     }
