@@ -4,12 +4,27 @@ public import CofferPlatform
 public import CofferStorage
 internal import Foundation
 internal import SystemPackage
+internal import Testing
 
-/// The name of a test's own domain: the module, the file up to its first dot, the function up to its parentheses.
+/// The name of a test's own domain: the module, the file up to its first dot, the function up to its parentheses, and what tells it from
+/// another that reads so.
 enum TestDomain {
+  /// Characters of what is read, at most. It is ASCII, and leaves the digits room in a name of
+  /// ``/CofferDefaults/DefaultsDomain/longestName`` bytes.
+  private static let longestText = 160
+
   static func name(_ function: String, _ fileID: String) -> String {
     let parts = fileID.split(separator: "/").map { $0.prefix { $0 != "." } } + [function.prefix { $0 != "(" }]
-    return parts.map { part in String(part.map { isPlain($0) ? $0 : "_" }) }.joined(separator: ".")
+    let text = parts.map { part in String(part.map { isPlain($0) ? $0 : "_" }) }.joined(separator: ".")
+    // A suite's init is one function for all of its tests, and one name for those of all suites of a file.
+    let test = Test.current.map { String(describing: $0.id) } ?? ""
+    return "\(text.prefix(longestText)).\(digits(of: [fileID, function, test].joined(separator: "\n")))"
+  }
+
+  /// The same in every run, so that a run finds the files of the last one, and adds none. FNV-1a of 64 bits (Fowler, Noll and Vo).
+  private static func digits(of text: String) -> String {
+    let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return String(hash, radix: 16)
   }
 
   private static func isPlain(_ character: Character) -> Bool {
@@ -24,12 +39,15 @@ extension DefaultsStore {
   /// let controller = ThemeController(defaults: try .makeClearedInstance())
   /// ```
   ///
-  /// It lies in ``/CofferTesting/TestHome/current``, or in a folder for this user's tests. Two tests have one domain only if they
-  /// have one function, as the cases of a parameterised test do: give those a home each with ``/CofferTesting/IsolatedDefaults``.
+  /// It lies in ``/CofferTesting/TestHome/current``, or in a folder for this user's tests. A suite may make it in its `init`, and each of
+  /// its tests has another. The cases of a parameterised test have one: give those a home each with ``/CofferTesting/IsolatedDefaults``.
+  ///
+  /// Where Swift Testing runs no test, as in XCTest, in a detached task or on a thread of the test's own, the calling function stands for
+  /// the test: two tests have one domain if one function, as `setUp()`, makes it for both, or two of one name in a file.
   ///
   /// - Parameters:
   ///   - arguments: launch arguments that override values.
-  ///   - function: the calling test.
+  ///   - function: the calling function.
   ///   - fileID: its module and file.
   /// - Throws: what opening a domain throws.
   public static func makeClearedInstance(

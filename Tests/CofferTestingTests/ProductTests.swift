@@ -52,15 +52,19 @@ final class ThemeController {
       // The caller's name is the instance's, and a sentence would be a long one.
       func a14() throws -> DefaultsStore { try DefaultsStore.makeClearedInstance() }
       let first = try a14()
-      #expect(first.domain.name == "CofferTestingTests.ProductTests.a14")
+      #expect(first.domain.name.hasPrefix("CofferTestingTests.ProductTests.a14."))
       try first.save(.string("dark"), for: "theme")
       try first.synchronize()
       let second = try a14()
       #expect(second.place == first.place)
       #expect(try second.names().isEmpty)
-      let folder = URL(fileURLWithPath: first.place).deletingLastPathComponent()
-      let journal = folder.appending(path: ".CofferTestingTests.ProductTests.rubbish.plist.coffer")
-      try Data(repeating: 0x5A, count: 8192).write(to: journal)
+      let list = try {
+        let store = try DefaultsStore.makeClearedInstance(function: "rubbish")
+        try store.close()
+        return URL(fileURLWithPath: store.place)
+      }()
+      let journal = list.deletingLastPathComponent().appending(path: ".\(list.lastPathComponent).coffer")
+      try Data(repeating: 0x5A, count: 8192).write(to: journal, options: .atomic)
       let third = try DefaultsStore.makeClearedInstance(function: "rubbish")
       #expect(try third.names().isEmpty)
       try third.removeAll()
@@ -78,8 +82,8 @@ final class ThemeController {
       }
       let elsewhere = try a14Isolation()
       #expect(try other.names().isEmpty && elsewhere.names().isEmpty && mine.names() == ["n"])
-      #expect(other.domain.name == "CofferTestingTests.ProductTests.another")
-      #expect(elsewhere.domain.name == "Module.Other.a14Isolation")
+      #expect(other.domain.name.hasPrefix("CofferTestingTests.ProductTests.another."))
+      #expect(elsewhere.domain.name.hasPrefix("Module.Other.a14Isolation."))
       for store in [mine, other, elsewhere] { try store.removeAll() }
     }
   }
@@ -107,6 +111,44 @@ final class ThemeController {
     #expect(try app.value(for: keys.theme) == .dark && app.isDefault(keys.theme) == false)
     #expect(try app.plain.load(["theme"])[0].stamp == nil)
   }
+}
+
+extension ClearedInstanceTests {
+  @Test(.isolatedDefaults)
+  func `functions whose names differ in characters that no file name has, or late, have other instances`() throws {
+    let long = String(repeating: "n", count: 300)
+    let functions = ["gr\u{F6}\u{DF}e()", "gr\u{FC}\u{DF}e()", "\(long)a()", "\(long)b()"]
+    let domains = try functions.map { try DefaultsStore.makeClearedInstance(function: $0).domain }
+    #expect(Set(domains).count == functions.count)
+  }
+}
+
+/// The domains of tests that say the same of where they are called, which the last of them compares.
+private let sameWords = Mutex<[String: String]>([:])
+
+private func note(_ test: String, _ store: DefaultsStore) {
+  let domains = sameWords.withLock { domains in
+    domains[test] = store.domain.name
+    return domains
+  }
+  #expect(Set(domains.values).count == domains.count)
+}
+
+@Suite(.isolatedDefaults) struct OneSuiteWithInit {
+  let store: DefaultsStore
+  init() throws { store = try .makeClearedInstance() }
+
+  @Test func `one test of a suite has another instance than the other`() { note("one of one", store) }
+  @Test func `the other test of a suite has another instance than the one`() { note("other of one", store) }
+  @Test func `a test of this name is in two suites`() throws { note("this name of one", try .makeClearedInstance()) }
+}
+
+@Suite(.isolatedDefaults) struct AnotherSuiteWithInit {
+  let store: DefaultsStore
+  init() throws { store = try .makeClearedInstance() }
+
+  @Test func `a test of another suite has another instance`() { note("one of another", store) }
+  @Test func `a test of this name is in two suites`() throws { note("this name of another", try .makeClearedInstance()) }
 }
 
 @Suite(.isolatedDefaults) struct IsolationTests {
@@ -182,6 +224,35 @@ final class ThemeController {
     #expect(try app.value(for: keys.theme) == .light)
     defaults.fail(nil)
     try app.set(.dark, for: keys.theme)
+  }
+
+  @Test
+  func `a mock fails what looks for a value and what lists all, as it fails what reads one`() throws {
+    let storage = MockStore<Plain>(), asked = Collected<String>()
+    storage.fail { call, name in
+      asked.add(name)
+      return call == .get ? StoreError(.denied, "it is not to be read", cure: "none") : nil
+    }
+    #expect(kind { _ = try storage.load("a") } == .denied)
+    #expect(kind { _ = try storage.contains("b") } == .denied)
+    #expect(kind { _ = try storage.names() } == .denied)
+    #expect(asked.all == ["a", "b", ""])
+    try storage.save(.integer(1), for: "a")
+  }
+
+  @Test(.tags(.process), .wholeRun)
+  func `what makes a mock fail may look at what the mock has counted and holds`() async {
+    await #expect(processExitsWith: .success) {
+      let storage = MockStore<Plain>()
+      storage.fail { [weak storage] _, name in
+        guard storage?.gets[name] == 2, storage?.values.isEmpty == true else { return nil }
+        return StoreError(.denied, "once was enough", cure: "none")
+      }
+      #expect(try storage.load("a") == nil)
+      #expect(kind { _ = try storage.load("a") } == .denied)
+      try storage.update("b") { (_) throws(StoreError) in .integer(1) }
+      #expect(storage.sets == ["b": 1])
+    }
   }
 }
 
