@@ -61,7 +61,11 @@ public final class ObservableValue<Value: Sendable>: Observable {
   private func take(_ found: Result<Value, StoreError>) {
     do throws(StoreError) {
       let new = try found.get()
-      if let known = current as? any Equatable, known.isEqual(to: new) { return }
+      if let known = current as? any Equatable, known.isEqual(to: new) {
+        // No news, and yet what is stored: text in another spelling of Unicode's, a value that compares a part of itself.
+        current = new
+        return
+      }
       registrar.withMutation(of: self, keyPath: \.value) { current = new }
     } catch { ValueFailures.report(error) }
   }

@@ -65,6 +65,17 @@ import Testing
   }
 
   @Test
+  func `what was set is what it has, also where it is equal to what was`() throws {
+    let app = try StorageRouter.inMemory(keys: keys)
+    let theme = try app.observable(keys.theme)
+    for spelling in ["e\u{301}", "\u{E9}"] {
+      theme.value = spelling
+      #expect(try Array(app.value(for: keys.theme).utf8) == Array(spelling.utf8))
+      #expect(Array(theme.value.utf8) == Array(spelling.utf8))
+    }
+  }
+
+  @Test
   func `after the router was closed there is nothing to observe, and the call says so`() throws {
     let home = try TestFolder("observable")
     try withExtendedLifetime(home) {
