@@ -54,6 +54,26 @@ import Testing
   }
 
   @Test
+  func `a domain that could not be written can be when it is opened again, while the first store is still open`() throws {
+    let folder = try TemporaryFolder()
+    try folder.open(isShared: false).close()
+    var calls = SystemCalls()
+    let open = calls.open
+    calls.open = { path, flags, mode in flags & O_ACCMODE == O_RDONLY ? open(path, flags, mode) : -EROFS }
+    let first = try folder.open(calls: calls)
+    #expect(kind { try first.save(.integer(1), for: "a") } == .readOnly)
+    try folder.open().save(.integer(2), for: "a")
+    #expect(try first.load("a") == .integer(2))
+  }
+
+  @Test
+  func `domains of one name in two folders that cannot be made are two`() throws {
+    // Nobody makes a folder there, root neither.
+    let stores = try ["one", "two"].map { try DefaultsStore.open(domain: "d", in: FilePath("/sys/coffer-\($0)")) }
+    #expect(stores.map(\.place) == ["/sys/coffer-one/d.plist", "/sys/coffer-two/d.plist"])
+  }
+
+  @Test
   func `goes on when the domain is removed, and when it comes back`() throws {
     let folder = try TemporaryFolder()
     let writer = try folder.open()

@@ -42,6 +42,8 @@ enum EngineRegistry {
     // A forked child inherits the table, but not the right to use what is in it.
     private let process: pid_t
     private let device: UInt64, inode: UInt64
+    /// The folder itself where it is missing, and cannot be made: it has no identity then.
+    private let missing: FilePath?
     private let name: String
 
     /// Another thread opens the list, and waits for whoever holds its lock.
@@ -52,6 +54,7 @@ enum EngineRegistry {
       process = getpid()
       device = folder?.device ?? 0
       inode = folder?.inode ?? 0
+      missing = folder == nil ? files.folder : nil
       name = files.list.lastName ?? ""
     }
   }
@@ -74,7 +77,9 @@ enum EngineRegistry {
     }
     do {
       return try slot.engine.withLock(until: deadline, busy: { key.busy }) { (engine, _) throws(StoreError) in
-        if let engine {
+        // One that could not write takes no lock that another would wait for, and whoever opens the domain again was told to: by now it
+        // may be writable.
+        if let engine, engine.isWritable {
           engine.adopt(options)
           return engine
         }
