@@ -146,6 +146,8 @@ import Testing
     #expect(try agent.client().unlock(with: TestAgent.credentials()).unlocked != id)
     #expect(kind { _ = try client.get(name) } == .replaced)
     #expect(kind { try client.set(form("v"), for: name) } == .replaced)
+    #expect(kind { _ = try client.status() } == .replaced)
+    #expect(kind { _ = try client.moment(after: nil) } == .replaced)
     #expect(try agent.client().item(name) == nil)
   }
 }

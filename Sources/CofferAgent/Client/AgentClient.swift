@@ -33,8 +33,8 @@ public final class AgentClient: Sendable {
   /// - Parameters:
   ///   - folder: the run folder.
   ///   - vault: the vault's place, as the agent was given it.
-  ///   - options: the vault that must be found, the oldest commit that is accepted, and the invitations, which the agent checks before each
-  ///     answer. It compares the vault with its own pins.
+  ///   - options: the vault that must be found, which the agent checks before each answer; the oldest commit that is accepted, and the
+  ///     invitations, which it checks before each answer from the vault. It compares the vault with its own pins.
   ///   - known: further invitations, as an identity's file has them: those to other vaults do not count.
   public convenience init(folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = []) {
     self.init(folder: folder, vault: vault, options: options, known: known, answerTime: AgentLine.usualAnswerTime)

@@ -124,7 +124,12 @@ final class Conversation {
         _ = try vaultGreeting()
         return try frame.arguments { (fields) throws(StoreError) in try fields.optionalMoment() }
       }
-      let moment = try checked { () throws(StoreError) in try vault.moment(after: known, of: socket) }
+      let moment = try checked { () throws(StoreError) in
+        let vault = try vault
+        let moment = try vault.moment(after: known, of: socket)
+        try greeting?.check(moment.vault, at: vault.settings.vault)
+        return moment
+      }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(moment) }
     default:
       _ = try checked { () throws(StoreError) in try vaultGreeting() }
@@ -141,6 +146,7 @@ final class Conversation {
     get throws(StoreError) {
       let vault = try vault
       let held = vault.describe()
+      try greeting?.check(held.id, at: vault.settings.vault)
       return AgentStatus(
         process: getpid(), vault: vault.settings.vault, unlocked: held.id, whyLocked: held.whyLocked, idle: held.limits.idle,
         lifetime: held.limits.lifetime, idleLeft: max(.zero, held.idle), lifetimeLeft: max(.zero, held.life),
@@ -159,8 +165,7 @@ final class Conversation {
   private func checkGreeting() throws(StoreError) {
     guard let greeting, !greeting.path.isEmpty else { return }
     let vault = try vault
-    guard let found = vault.describe().id else { return }
-    try greeting.check(found, at: vault.settings.vault)
+    try greeting.check(vault.describe().id, at: vault.settings.vault)
   }
 
   /// Runs `body` with the vault that the greeting asked for: of that id, at least as new, and of a key that comes from all that the client
@@ -238,9 +243,9 @@ final class Conversation {
 }
 
 extension Greeting {
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` for another vault than the client expects.
-  fileprivate func check(_ found: VaultID, at place: VaultPlace) throws(StoreError) {
-    guard let expected = vault, found != expected else { return }
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` for another vault than the client expects; a locked one is no other.
+  fileprivate func check(_ found: VaultID?, at place: VaultPlace) throws(StoreError) {
+    guard let expected = vault, let found, found != expected else { return }
     throw StoreError(
       .replaced, "the agent holds another vault than \(expected)", place: place.description,
       cure: "AgentClient.lock(), then unlock the vault that you expect", remedy: .relockAgent)
