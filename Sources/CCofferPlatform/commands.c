@@ -52,7 +52,7 @@ int coffer_next_signal(int fd, bool *from_kernel) {
   struct signalfd_siginfo info;
   ssize_t got;
   do got = read(fd, &info, sizeof info);
-  while (got < 0 && errno == EINTR);
+  while (got < 0 ? errno == EINTR : info.ssi_code == SI_USER && info.ssi_pid == (uint32_t)getpid());
   if (got < 0) return errno == EAGAIN ? 0 : -1;
   *from_kernel = info.ssi_code > 0;
   return (int)info.ssi_signo;

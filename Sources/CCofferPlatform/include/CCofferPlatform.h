@@ -114,7 +114,8 @@ int coffer_seal_memory_file(int fd);
 
 /// A descriptor that can be read when one of the blocked `signals` came, closed at exec(2). Linux signalfd.
 int coffer_signal_descriptor(const void *signals);
-/// The next signal from such a descriptor, 0 when there is none; `from_kernel` tells whether the terminal or the kernel sent it.
+/// The next signal from such a descriptor, 0 when there is none; `from_kernel` tells whether the terminal or the kernel sent it. What this
+/// process sent itself is left out: write(2) does so with SIGPIPE and SIGXFSZ, and fails as well.
 int coffer_next_signal(int fd, bool *from_kernel);
 
 /// `number` with seventeen digits at most ("%.17g"), a point in it whatever the process's locale says, in ASCII without an end mark.

@@ -42,10 +42,8 @@ final class MaskedCommand {
   func run(_ launch: Launch) throws -> Ending {
     var before = sigset_t()
     var handled = sigset_t()
-    sigemptyset(&handled)
-    for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGALRM, SIGCHLD] {
-      sigaddset(&handled, signal)
-    }
+    sigfillset(&handled)
+    for signal in Self.unhandled { sigdelset(&handled, signal) }
     pthread_sigmask(SIG_BLOCK, &handled, &before)
     signals = coffer_signal_descriptor(&handled)
     guard signals >= 0 else { throw StoreError(errno: errno, "wait for signals", place: "signals") }
@@ -54,12 +52,20 @@ final class MaskedCommand {
     for stream in streams { stream.pipe.closeWriting() }
     while ending == nil || (last == nil && streams.contains(where: \.isOpen)) { wait() }
     for stream in streams where stream.isOpen { finish(stream) }
+    // What the last write sent to this process would end it.
+    handleSignals()
     pthread_sigmask(SIG_SETMASK, &before, nil)
     if let failure { throw failure }
     return last.map { .killed($0) } ?? ending ?? .exited(0)
   }
 
   // MARK: Signals
+
+  /// Signals that do here what they do anywhere: two that no process can catch, those of a mistake of this program, and those by which the
+  /// terminal stops whoever uses it from the background.
+  private static let unhandled = [
+    SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGTTIN, SIGTTOU,
+  ]
 
   private func wait() {
     let open = streams.filter(\.isOpen)
@@ -87,7 +93,7 @@ final class MaskedCommand {
   }
 
   /// Whether a signal ends a program that has not said what it does.
-  private static func ends(_ signal: Int32) -> Bool { ![SIGCHLD, SIGCONT, SIGTSTP, SIGWINCH].contains(signal) }
+  private static func ends(_ signal: Int32) -> Bool { ![SIGCHLD, SIGCONT, SIGTSTP, SIGURG, SIGWINCH].contains(signal) }
 
   private func look() {
     var status: Int32 = 0

@@ -147,7 +147,11 @@ struct RunCommandTests {
   @Test
   func `with --mask signals go to the command`() throws {
     let home = try home()
-    for (signal, status) in [(SIGTERM, 40), (SIGHUP, 41), (SIGUSR1, 42)] as [(Int32, Int32)] {
+    // 40 is a real-time signal: signal(7).
+    let signals: [(Int32, Int32)] = [
+      (SIGTERM, 40), (SIGHUP, 41), (SIGUSR1, 42), (SIGXCPU, 43), (SIGABRT, 44), (SIGPIPE, 45), (40, 46),
+    ]
+    for (signal, status) in signals {
       let ready = home.path + "/ready-\(signal)"
       let child = try Child(
         [
@@ -236,6 +240,11 @@ struct RunCommandTests {
     let killed = try run("echo hi; sleep 0.2; kill -9 $$", ">/dev/full")
     #expect(killed.status == 74, "\(killed)")
     #expect(try run("echo hi >&2; sleep 0.2; exit 3", "2>/dev/full").status == 74)
+    // A limit on the size of files comes with a signal to the writer, which is coffer.
+    let (long, out) = ("while echo line; do :; done; touch \(home.path)/limited", "\(home.path)/limit")
+    let limited = try #require(
+      try home.program(["sh", "-c", "ulimit -f 1; exec \(Home.coffer) run --mask -- sh -c '\(long)' >\(out)"]))
+    #expect(limited.status == 74 && !home.exists("limited"), "\(limited)")
     let gone = try #require(
       try home.program(["bash", "-c", "\(Home.coffer) run --mask -- sh -c 'yes; exit 3' | head -1; echo ${PIPESTATUS[0]}"]))
     #expect(gone.out == "y\n3\n" || gone.out == "y\n141\n", "\(gone)")
