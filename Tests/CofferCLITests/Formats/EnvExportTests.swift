@@ -69,22 +69,66 @@ struct EnvExportTests {
     "BASH_SOURCE", "FUNCNAME", "PIPESTATUS", "DIRSTACK", "GROUPS", "ERRNO", "ZLE_RPROMPT_INDENT", "LOGCHECK", "HISTFILESIZE",
     "TMOUT",
     "REPLY", "MAPFILE", "OPTARG", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "TZ", "IGNOREEOF", "GLOBIGNORE", "POSIXLY_CORRECT", "USER",
+    "MAIL", "MAILPATH", "RPS1", "RPS2", "RPROMPT", "RPROMPT2", "SPROMPT", "PROMPT_EOL_MARK", "POSTEDIT", "WATCHFMT", "TIMEFMT",
   ]
 
-  @Test
-  func `a variable of a shell's own is not exported, and every other name is read back, as is the variable after it`() throws {
-    let home = try Home.withVault()
+  /// The names that shells here list, and those that they may not.
+  private static func names(_ home: Home) throws -> Swift.Set<String> {
     let modules = ["datetime", "system", "mapfile", "langinfo", "zleparameter", "sched", "parameter"].map { "zsh/\($0)" }
-    var names = Swift.Set(Self.unlisted)
+    var names = Swift.Set(unlisted)
     for list in [
       ["bash", "-c", "compgen -v"], ["bash", "-ic", "compgen -v"], ["dash", "-c", "set | sed 's/=.*//'"],
       ["zsh", "-fc", "zmodload \(modules.joined(separator: " ")); print -l ${(k)parameters}"],
     ] {
       names.formUnion(try home.program(list)?.out.split(separator: "\n").map(String.init) ?? [])
     }
-    names = names.filter { $0.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) != nil }
+    return names.filter { $0.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) != nil }
+  }
+
+  @Test
+  func `an interactive shell runs no value of a variable that is exported`() throws {
+    let names = try Self.names(Home()).filter { !ShellVariables.own($0) }.sorted()
+    for shell in [["bash", "--norc", "--noprofile", "-i"], ["zsh", "-f", "-i"]] {
+      for isMail in [false, true] {
+        let home = try Home.withVault()
+        let items = names.map { name in
+          let command = "$(: >\(home.path)/ran-\(name))"
+          return ["service": "app", "account": name, "value": isMail ? "\(home.path)/mail?\(command)" : command]
+        }
+        #expect(try home.coffer("vault import --from json -", in: JSONSerialization.data(withJSONObject: items)).status == 0)
+        let exported = try home.coffer("vault export --reveal --format env")
+        #expect(exported.status == 0, "\(exported.err)")
+        let file = try home.file("app.env", exported.bytes)
+        _ = try home.file("mail", "")
+        let terminal = try PseudoTerminal()
+        guard let child = try terminal.program(shell, in: home, with: ["TERM": "dumb", "PS1": "> "]) else {
+          print("skipped: there is no \(shell[0])")
+          continue
+        }
+        // Mail is looked for a second later, and what names the mistyped command asks.
+        terminal.type("MAILCHECK=1; [ -z \"$ZSH_VERSION\" ] || setopt prompt_subst correct\n. \(file)\necho sourced-$((1 + 1))\n")
+        terminal.shows("sourced-2")
+        terminal.type(
+          "/bin/sleep 2\necho more >>\(home.path)/mail\nif :\nthen :\nfi\nset -x\n:\nset +x\necho looked-$((1 + 1))\n")
+        terminal.shows("looked-2")
+        terminal.type("ehco hi\n")
+        terminal.type("n\n")
+        terminal.type("exit\n")
+        terminal.type("exit\n")
+        terminal.showsAll()
+        _ = try child.wait()
+        let ran = try FileManager.default.contentsOfDirectory(atPath: home.path).filter { $0.hasPrefix("ran-") }
+        #expect(ran.isEmpty, "\(shell[0]) ran \(ran.sorted())")
+      }
+    }
+  }
+
+  @Test
+  func `a variable of a shell's own is not exported, and every other name is read back, as is the variable after it`() throws {
+    let home = try Home.withVault()
+    let names = try Self.names(home)
     for value in ["it is: a b", "42", ""] { try readBack(names.filter { !ShellVariables.own($0) }.sorted(), value) }
-    for name in ["RANDOM", "UID", "SHELLOPTS", "_", "status", "USERNAME", "options"] {
+    for name in ["RANDOM", "UID", "SHELLOPTS", "_", "status", "USERNAME", "options", "MAILPATH", "MAIL", "RPROMPT", "path"] {
       let home = try Home.withVault()
       try home.transcript("vault set app A", in: "1")
       try home.transcript("vault set app \(name)", in: "42")

@@ -107,6 +107,6 @@ extension HelpTopic.Part {
 
       `coffer vault export --reveal --format env` prints what sh, bash, zsh and dash read back byte for byte, as `import --from env` and
       `run --env-file` do; no value is run as a command. Whatever no such file can hold is refused: a NUL, bytes that are not UTF-8, and a
-      variable that bash or zsh keeps for itself, as `RANDOM`, `UID` and `status`, whatever its value.
+      variable that bash or zsh keeps for itself, as `RANDOM`, `UID` and `status`, or expands later, as prompts and `MAIL`, whatever its value.
       """#)
 }
