@@ -4,13 +4,14 @@ internal import CofferStorage
 internal import CofferPlatform
 internal import CofferPostgres
 internal import FoundationEssentials
+internal import SystemPackage
 
 struct AgentInstallCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "install", abstract: "Write a unit for systemd that starts the agent with your session.",
     discussion: """
-      The unit goes to systemd/user in the folder of settings. 'systemctl --user enable --now coffer-agent' starts it; it stays \
-      locked until 'coffer unlock'.
+      The unit goes to systemd/user in your folder of settings, wherever COFFER_HOME is. 'systemctl --user enable --now coffer-agent' \
+      starts it; it stays locked until 'coffer unlock'.
       """)
 
   @Flag(help: "Print the unit instead.") var print = false
@@ -19,15 +20,30 @@ struct AgentInstallCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let unit = SystemdUnit(
-      agent: try SecondProcess.path(), variables: AgentPlaces.allVariables(context), times.arguments,
-      onServer: context.places.vault.path == nil)
+    let unit = try SystemdUnit(agent: SecondProcess.path(), variables: AgentPlaces.allVariables(context), times.arguments)
     if print { return try Output.write(unit.text) }
-    let file = context.places.defaults.appending("systemd").appending("user").appending("coffer-agent.service")
+    let file = try UserFolders().config.appending("systemd").appending("user").appending("coffer-agent.service")
     guard try ServiceFile(file, unit.text, as: "unit").write(force: force) else {
       return context.note("the unit is there already: \(file)")
     }
     context.note("wrote \(file); systemctl --user enable --now coffer-agent starts it")
+  }
+}
+
+/// The folders in which the user's other programs look, wherever Coffer keeps its own things: XDG Base Directory Specification.
+struct UserFolders {
+  let data: FilePath
+  let config: FilePath
+
+  init() throws {
+    guard let home = ProcessEnvironment.value("HOME").map({ FilePath($0) }), home.isAbsolute else {
+      throw Failure.usage("HOME names no folder", try: "HOME=/home/you")
+    }
+    func base(_ name: String, _ fallback: String) -> FilePath {
+      ProcessEnvironment.value(name).map { FilePath($0) }.flatMap { $0.isAbsolute ? $0 : nil } ?? home.appending(fallback)
+    }
+    data = base("XDG_DATA_HOME", ".local/share")
+    config = base("XDG_CONFIG_HOME", ".config")
   }
 }
 
@@ -50,7 +66,7 @@ struct ServiceFile {
   /// - Throws: `.alreadyExists` where another text stands there, unless `force`.
   func write(force: Bool) throws -> Bool {
     if let present = try present() {
-      guard present != text else { return false }
+      guard !present.hasSameBytes(as: text) else { return false }
       guard force else {
         throw StoreError(.alreadyExists, "another \(name) stands there", place: file.string, cure: "--force replaces it")
       }
@@ -83,12 +99,20 @@ enum AgentPlaces {
     return [home, vault].compactMap(\.self)
   }
 
-  /// What says where things are, where it is not the standard, to a service, which has an environment of its own.
-  static func allVariables(_ context: Context) -> [String] {
+  /// What says where things are, where it is not the standard, to a service, which has an environment of its own. libpq's are among them,
+  /// because a program may name a vault on a server to an agent that was installed for another.
+  ///
+  /// - Throws: a usage failure where one holds a control character: a newline would begin a line of its own in the service's file.
+  static func allVariables(_ context: Context) throws -> [String] {
     let folders = context.places.home == nil ? ["XDG_DATA_HOME", "XDG_STATE_HOME"] : []
-    let server = context.places.vault.path == nil ? PostgresVaults.variables : []
-    return variables(context)
-      + (folders + server).compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
+    let all =
+      variables(context)
+      + (folders + PostgresVaults.variables).compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
+    for variable in all where variable.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+      let name = String(variable.unicodeScalars.prefix { $0 != "=" })
+      throw Failure.usage("\(name) has a control character in it", try: "another value of \(name)")
+    }
+    return all
   }
 }
 
@@ -100,12 +124,9 @@ struct SystemdUnit {
   let words: [String]
   let variables: [String]
   let target: String?
-  /// Whether the vault is on a server, which may be reached over a network.
-  let isOnServer: Bool
 
   /// The agent.
-  init(agent program: String, variables: [String], _ arguments: [String], onServer: Bool) {
-    isOnServer = onServer
+  init(agent program: String, variables: [String], _ arguments: [String]) {
     description = "Coffer's agent: keeps the vault unlocked for this user's programs"
     start = ["Type=exec"]
     words = [program, "agent", "start", "--foreground"] + arguments
@@ -114,8 +135,7 @@ struct SystemdUnit {
   }
 
   /// The provider of secrets, which the bus starts.
-  init(secretService words: [String], variables: [String], busName: String, onServer: Bool) {
-    isOnServer = onServer
+  init(secretService words: [String], variables: [String], busName: String) {
     description = "Coffer's Secret Service: keeps the secrets of this user's programs in the vault"
     start = ["Type=dbus", "BusName=\(busName)"]
     self.words = words
@@ -125,7 +145,7 @@ struct SystemdUnit {
 
   var text: String {
     let environment = variables.map { "Environment=\(Self.quoted($0))\n" }.joined()
-    let command = words.map { Self.quoted($0).replacing("$", with: "$$") }.joined(separator: " ")
+    let command = words.map { Self.quoted($0, inCommand: true) }.joined(separator: " ")
     let install = target.map { "\n[Install]\nWantedBy=\($0)\n" } ?? ""
     return """
       [Unit]
@@ -140,15 +160,17 @@ struct SystemdUnit {
       LimitCORE=0
       NoNewPrivileges=yes
       LockPersonality=yes
-      RestrictAddressFamilies=AF_UNIX\(isOnServer ? " AF_INET AF_INET6" : "")
+      # The network: a program may name a vault on a server.
+      RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
       SystemCallArchitectures=native
       UMask=0077
       \(install)
       """
   }
 
-  /// A word in double quotes, with the characters escaped that mean something between them: systemd.syntax(7), systemd.unit(5) for %.
-  private static func quoted(_ word: String) -> String {
+  /// A word in double quotes, with the characters escaped that mean something between them: systemd.syntax(7), systemd.unit(5) for %,
+  /// systemd.service(5) for $. By scalars: with a mark above it each is another character to Swift, and the same byte to systemd.
+  private static func quoted(_ word: String, inCommand: Bool = false) -> String {
     let isPlain = word.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
@@ -158,14 +180,16 @@ struct SystemdUnit {
       }
     }
     guard !isPlain else { return word }
-    let escaped = word.map { character -> String in
-      switch character {
-      case "\\": "\\\\"
-      case "\"": "\\\""
-      case "%": "%%"
-      default: String(character)
+    var escaped = String.UnicodeScalarView()
+    for scalar in word.unicodeScalars {
+      switch scalar {
+      case "\\", "\"": escaped.append("\\")
+      case "%": escaped.append("%")
+      case "$" where inCommand: escaped.append("$")
+      default: break
       }
+      escaped.append(scalar)
     }
-    return "\"" + escaped.joined() + "\""
+    return "\"" + String(escaped) + "\""
   }
 }

@@ -76,28 +76,19 @@ struct SecretServiceUninstallCommand: Command {
 
 /// The files that tell D-Bus, systemd and xdg-desktop-portal of the service.
 ///
-/// Source: D-Bus Specification, "Message Bus Starting Services"; XDG Base Directory Specification. Those programs look in the folders of the
-/// user, wherever Coffer keeps its own things.
+/// Source: D-Bus Specification, "Message Bus Starting Services".
 struct ServiceFiles {
   private let context: Context
-  private let data: FilePath
-  private let config: FilePath
+  private let folders: UserFolders
 
   init(_ context: Context) throws {
     self.context = context
-    guard let home = ProcessEnvironment.value("HOME").map({ FilePath($0) }), home.isAbsolute else {
-      throw Failure.usage("HOME names no folder", try: "HOME=/home/you")
-    }
-    func base(_ name: String, _ fallback: String) -> FilePath {
-      ProcessEnvironment.value(name).map { FilePath($0) }.flatMap { $0.isAbsolute ? $0 : nil } ?? home.appending(fallback)
-    }
-    data = base("XDG_DATA_HOME", ".local/share")
-    config = base("XDG_CONFIG_HOME", ".config")
+    folders = try UserFolders()
   }
 
   static let unit = "coffer-secret-service.service"
   var activation: FilePath {
-    data.appending("dbus-1").appending("services").appending(SecretServiceProvider.busName + ".service")
+    folders.data.appending("dbus-1").appending("services").appending(SecretServiceProvider.busName + ".service")
   }
   private static let portals = FilePath("/usr/share/xdg-desktop-portal")
 
@@ -125,7 +116,7 @@ struct ServiceFiles {
   /// - Parameter arguments: the options of `run`.
   func files(_ arguments: [String]) throws -> [ServiceFile] {
     let words = [try SecondProcess.path(), "secret-service", "run", "--quiet"] + arguments
-    let variables = AgentPlaces.allVariables(context)
+    let variables = try AgentPlaces.allVariables(context)
     // D-Bus has no line for variables, and knows quotes as a shell does.
     let command = (variables.isEmpty ? words : ["/usr/bin/env"] + variables + words).map(Self.quoted).joined(separator: " ")
     var files = [
@@ -139,16 +130,15 @@ struct ServiceFiles {
 
         """),
       ServiceFile(
-        config.appending("systemd").appending("user").appending(Self.unit),
+        folders.config.appending("systemd").appending("user").appending(Self.unit),
         SystemdUnit(
-          secretService: words, variables: variables, busName: SecretServiceProvider.busName,
-          onServer: context.places.vault.path == nil
+          secretService: words, variables: variables, busName: SecretServiceProvider.busName
         ).text),
     ]
     if FileFacts.exists(Self.portals) {
       files.append(
         ServiceFile(
-          data.appending("xdg-desktop-portal").appending("portals").appending("coffer.portal"),
+          folders.data.appending("xdg-desktop-portal").appending("portals").appending("coffer.portal"),
           """
           # Coffer keeps the secrets of sandboxed applications.
           [portal]

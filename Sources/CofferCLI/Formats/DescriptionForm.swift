@@ -17,7 +17,7 @@ enum DescriptionForm {
     guard let lines = edited.withUnsafeBytes({ PlainBytes.text($0) }) else {
       throw Failure.usage("the form is not UTF-8 any more", try: "an editor set to UTF-8; nothing was changed")
     }
-    return try lines == text ? item.metadata : read(lines, of: item)
+    return try lines.hasSameBytes(as: text) ? item.metadata : read(lines, of: item)
   }
 
   static func text(of item: VaultItem) -> String {

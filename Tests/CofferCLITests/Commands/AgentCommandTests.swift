@@ -215,14 +215,16 @@ struct AgentCommandTests {
   @Test
   func `the unit for systemd is written once, replaced on demand, and is one that systemd takes`() throws {
     let home = try Home.withVault()
-    let file = home.path + "/config/systemd/user/coffer-agent.service"
+    // Where systemd looks, which knows nothing of COFFER_HOME.
+    let name = "nobody/.config/systemd/user/coffer-agent.service"
+    let file = "\(home.path)/\(name)"
     try home.transcript("agent install --idle 30m", err: "systemctl --user enable --now coffer-agent")
-    let unit = try home.content("config/systemd/user/coffer-agent.service")
+    let unit = try home.content(name)
     #expect(unit.contains("agent start --foreground --idle 30m\n") && unit.contains("Environment=COFFER_HOME=\(home.path)\n"))
     try home.transcript("agent install --idle 30m", err: "there already")
     try home.transcript("agent install", err: "another unit stands there", exit: 73)
     try home.transcript("agent install --force --quiet")
-    #expect(try home.coffer("agent install --print").out == home.content("config/systemd/user/coffer-agent.service"))
+    #expect(try home.coffer("agent install --print").out == home.content(name))
     let verify = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"].first(where: FileManager.default.isExecutableFile)
     guard let verify else { return print("skipped: systemd-analyze is not installed") }
     let process = Process()
@@ -237,5 +239,24 @@ struct AgentCommandTests {
     process.waitUntilExit()
     #expect(process.terminationStatus == 0, "\(text)")
     #expect(!text.contains("coffer-agent.service:"), "\(text)")
+  }
+
+  @Test
+  func `the unit says a folder's name byte by byte, and refuses one that would begin a line`() throws {
+    let home = try Home()
+    // A mark above a character makes another one of it, and none to systemd. Both forms of é are the same to Swift.
+    let marked = "\(home.path)/a\"\u{301}%\u{301}\\\u{301}"
+    home.environment["COFFER_VAULT"] = "\(marked).vault"
+    let unit = try home.coffer("agent install --print").out
+    #expect(
+      unit.utf8.split(separator: UInt8(ascii: "\n")).contains { line in
+        line.elementsEqual("Environment=\"COFFER_VAULT=\(home.path)/a\\\"\u{301}%%\u{301}\\\\\u{301}.vault\"".utf8)
+      }, "\(unit)")
+    home.environment["COFFER_VAULT"] = "\(home.path)/\u{E9}.vault"
+    try home.transcript("agent install --quiet")
+    home.environment["COFFER_VAULT"] = "\(home.path)/e\u{301}.vault"
+    try home.transcript("agent install", err: "another unit stands there", exit: 73)
+    home.environment["COFFER_VAULT"] = "\(home.path)/a\nExecStartPre=b"
+    try home.transcript("agent install --print", err: "COFFER_VAULT has a control character in it", exit: 64)
   }
 }
