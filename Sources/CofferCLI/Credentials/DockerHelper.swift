@@ -84,6 +84,12 @@ struct DockerHelper {
       throw Refusal.notFound
     }
     guard let found else { throw Refusal.notFound }
+    // Docker takes text of several lines too, such as the JSON key of a registry.
+    guard found.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) }) else {
+      throw StoreError(
+        .unsupported, "the value is no text, which is all that docker takes", key: item.name.description,
+        cure: "store it as text: docker login \(server)")
+    }
     try JSONText.write(
       JSONText.encode(["ServerURL": server, "Username": item.name.account]), "Secret", found.bytes)
   }

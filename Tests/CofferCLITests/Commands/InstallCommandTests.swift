@@ -46,6 +46,15 @@ struct InstallCommandTests {
   }
 
   @Test
+  func `an install that fails before it has a record leaves no folder`() throws {
+    let home = try Home()
+    _ = try home.file("p/share", "a file, where a folder is to be")
+    let answer = try home.coffer("install --prefix \(home.path)/p")
+    #expect(answer.status != 0 && answer.err.contains("could not make the folder"), "\(answer)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/p") == ["share"])
+  }
+
+  @Test
   func `what somebody else put there is left alone`() throws {
     let home = try Home()
     _ = try home.file("p/bin/git-credential-coffer", "#!/bin/sh\n")

@@ -106,10 +106,11 @@ struct EnvExportTests {
           continue
         }
         // Mail is looked for a second later, and what names the mistyped command asks.
-        terminal.type("MAILCHECK=1; [ -z \"$ZSH_VERSION\" ] || setopt prompt_subst correct\n. \(file)\necho sourced-$((1 + 1))\n")
+        terminal.type(
+          "MAILCHECK=1; [ -z \"$ZSH_VERSION\" ] || setopt prompt_subst correct\n. \(file)\necho \"sourced-$((1 + 1))\"\n")
         terminal.shows("sourced-2")
         terminal.type(
-          "/bin/sleep 2\necho more >>\(home.path)/mail\nif :\nthen :\nfi\nset -x\n:\nset +x\necho looked-$((1 + 1))\n")
+          "/bin/sleep 2\necho more >>\(home.path)/mail\nif :\nthen :\nfi\nset -x\n:\nset +x\necho \"looked-$((1 + 1))\"\n")
         terminal.shows("looked-2")
         terminal.type("ehco hi\n")
         terminal.type("n\n")

@@ -61,14 +61,31 @@ struct InstallCommand: Command {
   private func put(_ files: [InstalledFile], below prefix: FilePath, program: InstalledFile) throws -> Bool {
     var record = try InstallRecord(prefix: prefix)
     for file in files { try check(file, isProgram: file.path == program.path, record) }
-    for file in files { try record.makeFolders(file.path.folder) }
-    try record.add(files)
-    try record.write()
+    let missing = Self.missing((files.map(\.path) + [record.file]).map(\.folder))
+    do {
+      for file in files { try record.makeFolders(file.path.folder) }
+      try record.add(files)
+      try record.write()
+    } catch {
+      // No record names them, so no uninstall would. One in which something stands stays.
+      for folder in missing { folder.withPlatformString { _ = rmdir($0) } }
+      throw error
+    }
     let isKept = Self.runs(from: program.path)
     for file in files where !isKept || file.path != program.path { try file.write() }
     try record.settle(files)
     try record.write()
     return !isKept
+  }
+
+  /// Those of `folders` and of the folders above them that are not there, the innermost first.
+  private static func missing(_ folders: [FilePath]) -> [FilePath] {
+    var found: Set<FilePath> = []
+    for folder in folders {
+      var path = folder
+      while !FileFacts.exists(path), found.insert(path).inserted { path = path.folder }
+    }
+    return found.sorted { $0.length > $1.length }
   }
 
   /// What may be replaced: nothing, what an install put there, a link to a program of this name, and, as the program itself, another
