@@ -106,7 +106,7 @@ package enum TrustedPath {
   }
 
   /// `path` without symbolic links.
-  static func resolve(_ path: FilePath) throws(StoreError) -> FilePath {
+  package static func resolve(_ path: FilePath) throws(StoreError) -> FilePath {
     let resolved = path.withPlatformString { realpath($0, nil) }
     guard let resolved else { throw StoreError(errno: errno, "resolve the path", place: path) }
     defer { free(resolved) }

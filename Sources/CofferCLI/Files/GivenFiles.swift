@@ -84,6 +84,41 @@ enum PlainFile {
       throw StoreError(errno: errno, "open the file", place: place)
     }
     defer { if !isInput { close(descriptor) } }
+    return try content(of: descriptor, limit: limit, place)
+  }
+
+  /// The content of the file at `path`, which nobody but this user and root can have written; nil where nothing is there.
+  ///
+  /// - Parameter name: what it is called in an error.
+  /// - Throws: `.denied` for one that another user owns or could write, and for a link; `.tooLarge` past `limit` bytes.
+  static func readOwn(_ path: FilePath, as name: String, limit: Int) throws -> Data? {
+    // Another one's pipe is not waited at.
+    let descriptor = path.withPlatformString { coffer_open($0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0) }
+    guard descriptor >= 0 else {
+      let code = errno
+      guard code != ENOENT, code != ENOTDIR else { return nil }
+      guard code != ELOOP else { throw denied("the \(name) is a symbolic link", path, "put the file itself in its place") }
+      throw StoreError(errno: code, "open the \(name)", place: path)
+    }
+    defer { close(descriptor) }
+    // Of what is open, and not of what stands at the path by then.
+    let status = try FileStatus(of: descriptor, place: path)
+    guard status.isRegular else { throw denied("the \(name) is no file", path, "remove what stands in its place") }
+    guard status.owner == geteuid() || status.owner == 0 else {
+      throw denied("the \(name) belongs to user \(status.owner), who decides what it says", path, "run it as that user")
+    }
+    guard status.permissions & 0o022 == 0 else {
+      throw denied(
+        "the \(name) can be written by others than its owner", path, "if you trust what it says, run chmod go-w \(path.quoted)")
+    }
+    return try content(of: descriptor, limit: limit, path)
+  }
+
+  private static func denied(_ what: String, _ path: FilePath, _ cure: String) -> StoreError {
+    StoreError(.denied, what, place: path.string, cure: cure)
+  }
+
+  private static func content(of descriptor: Int32, limit: Int, _ place: FilePath) throws -> Data {
     var data = Data()
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     while true {

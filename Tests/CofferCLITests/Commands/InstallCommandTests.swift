@@ -115,4 +115,78 @@ struct InstallCommandTests {
     #expect(try home.coffer("install -q --force --prefix \(home.path)/p").status == 0)
     #expect(try home.coffer("uninstall -q --prefix \(home.path)/p").status == 0 && !home.exists("p"))
   }
+
+  @Test
+  func `uninstall below a copy of a prefix removes what is in the copy`() throws {
+    let home = try Home()
+    #expect(try home.coffer("install -q --prefix \(home.path)/p1").status == 0)
+    let copied = try #require(try home.program(["cp", "-a", home.path + "/p1", home.path + "/p2"]))
+    #expect(copied.status == 0, "\(copied.err)")
+    let answer = try home.coffer("uninstall -q --prefix \(home.path)/p2")
+    #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p2/bin/coffer\n"), "\(answer.err)")
+    #expect(!home.exists("p2") && home.exists("p1/bin/coffer") && home.exists("p1/share/man/man1/coffer.1"))
+    #expect(try home.coffer("uninstall -q --prefix \(home.path)/p1").status == 0 && !home.exists("p1"))
+  }
+
+  @Test
+  func `a record with a path that leads out of its prefix is refused, and what the path names stays`() throws {
+    let home = try Home()
+    let (manual, list) = ("share/man/man1/coffer.1", "p/lib/coffer/installed")
+    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    let record = try home.content(list)
+    let line = try #require(record.split(separator: "\n").first { $0.hasSuffix(" " + manual) }, "\(record)")
+    let mark = line.prefix { $0 != " " }
+    let victim = try home.file("victim/file", try home.content("p/" + manual))
+    for path in [victim, "../victim/file", "bin/../../victim/file", "./bin/coffer", "bin//coffer", "bin/", ""] {
+      _ = try home.file(list, "\(record)\(mark) \(path)\n", mode: 0o644)
+      let number = record.count { $0 == "\n" } + 1
+      try home.transcript("uninstall --prefix \(home.path)/p", err: "line \(number): ", exit: 65)
+    }
+    _ = try home.file(list, "folder \(home.path)/victim\n\(record)", mode: 0o644)
+    try home.transcript("uninstall --prefix \(home.path)/p", err: "line 1: ", exit: 65)
+    try home.transcript("install -q --prefix \(home.path)/p", err: "line 1: ", exit: 65)
+    #expect(home.exists("victim/file") && home.exists("p/bin/coffer"))
+  }
+
+  @Test
+  func `a record that others can have written is refused`() throws {
+    let home = try Home()
+    let list = home.path + "/p/lib/coffer/installed"
+    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    func refuse(_ what: String) throws {
+      for command in ["uninstall", "install -q"] {
+        try home.transcript("\(command) --prefix \(home.path)/p", err: what, exit: 77)
+      }
+      #expect(home.exists("p/bin/coffer"))
+    }
+    for mode in [0o664, 0o646] as [mode_t] {
+      chmod(list, mode)
+      try refuse("can be written by others than its owner")
+    }
+    chmod(list, 0o644)
+    if geteuid() == 0 {
+      chown(list, 65534, 65534)
+      try refuse("belongs to user 65534")
+      chown(list, 0, 0)
+    }
+    try FileManager.default.moveItem(atPath: list, toPath: home.path + "/list")
+    try FileManager.default.createSymbolicLink(atPath: list, withDestinationPath: home.path + "/list")
+    try refuse("is a symbolic link")
+  }
+
+  @Test
+  func `uninstall goes through a link that stays in the prefix, and removes nothing where one leads out of it`() throws {
+    let home = try Home()
+    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    let share = home.path + "/p/share"
+    try FileManager.default.moveItem(atPath: share, toPath: home.path + "/out")
+    try FileManager.default.createSymbolicLink(atPath: share, withDestinationPath: "../out")
+    try home.transcript("uninstall --prefix \(home.path)/p", err: "a link on the way leads out of the prefix", exit: 77)
+    #expect(home.exists("out/man/man1/coffer.1") && home.exists("p/bin/coffer"))
+    unlink(share)
+    try FileManager.default.moveItem(atPath: home.path + "/out", toPath: home.path + "/p/other")
+    try FileManager.default.createSymbolicLink(atPath: share, withDestinationPath: "other")
+    #expect(try home.coffer("uninstall -q --prefix \(home.path)/p").status == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/p").sorted() == ["other", "share"])
+  }
 }

@@ -88,37 +88,87 @@ extension UnsafeRawBufferPointer {
 }
 
 /// What stands below a prefix because `coffer install` put it there: the file `lib/coffer/installed`, a mark and a path a line.
+///
+/// A path is written from the prefix on: in a copy of the prefix, the record tells of what is in the copy.
 struct InstallRecord {
-  private(set) var marks: [String: Set<String>] = [:]
-  private(set) var folders: Set<String> = []
+  private(set) var marks: [FilePath: Set<String>] = [:]
+  private(set) var folders: Set<FilePath> = []
   let file: FilePath
+  private let prefix: FilePath
 
   /// No install writes more.
   private static let largest = 1 << 20
+  private static let folder = "folder"
 
   /// The record below `prefix`; an empty one where there is none.
+  ///
+  /// - Throws: `.denied` for one that another user than this one or root can have written; `.damaged` for a path outside of the prefix.
   init(prefix: FilePath) throws {
+    self.prefix = prefix
     file = prefix.appending("lib").appending("coffer").appending("installed")
-    guard !FileFacts.isAbsent(file) else { return }
-    for line in String(decoding: try PlainFile.read(file.string, limit: Self.largest), as: UTF8.self).split(separator: "\n") {
-      guard let blank = line.firstIndex(of: " ") else { continue }
-      let path = String(line[blank...].dropFirst())
-      if line[..<blank] == "folder" { folders.insert(path) } else { marks[path, default: []].insert(String(line[..<blank])) }
+    guard let content = try PlainFile.readOwn(file, as: "record of the install", limit: Self.largest) else { return }
+    let lines = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() where !line.isEmpty {
+      guard let blank = line.firstIndex(of: UInt8(ascii: " ")), blank > line.startIndex,
+        case let mark = String(decoding: line[..<blank], as: UTF8.self),
+        let path = place(named: line[(blank + 1)...], isFolder: mark == Self.folder)
+      else {
+        throw StoreError(
+          .damaged, "line \(index + 1): no hash and path below the prefix", place: file.string,
+          cure: "move the file away, and coffer install --force writes another")
+      }
+      if mark == Self.folder { folders.insert(path) } else { marks[path, default: []].insert(mark) }
     }
+  }
+
+  /// The path that the record has as `name`; nil for one that leads out of the prefix, or that no install writes.
+  private func place(named name: Data, isFolder: Bool) -> FilePath? {
+    if isFolder, name.elementsEqual(Self.itself.utf8) { return prefix }
+    let names = name.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    // A path ends at a NUL for the system.
+    let leadsDown = names.allSatisfy { name in
+      !name.isEmpty && !name.elementsEqual(".".utf8) && !name.elementsEqual("..".utf8) && !name.contains(0)
+    }
+    return leadsDown ? prefix.appending(String(decoding: name, as: UTF8.self)) : nil
+  }
+
+  /// The name of the prefix itself, which install may have made.
+  private static let itself = "."
+
+  /// What the record has for `path`; nil for what is above the prefix.
+  private func name(of path: FilePath) -> String? {
+    var name = path
+    guard name.removePrefix(prefix) else { return nil }
+    return name.isEmpty ? Self.itself : name.string
   }
 
   var isEmpty: Bool { marks.isEmpty }
 
-  func has(_ mark: String, at path: FilePath) -> Bool { marks[path.string]?.contains(mark) ?? false }
+  func has(_ mark: String, at path: FilePath) -> Bool { marks[path]?.contains(mark) ?? false }
+
+  /// Refuses to have anything removed where a link on the way to some of it leads out of the prefix: in a copy of a prefix, it may lead to
+  /// what was copied.
+  func checkWays() throws {
+    let root = try TrustedPath.resolve(prefix)
+    let files = [file] + marks.keys.sorted { $0.string < $1.string }
+    for path in files + folders where path != prefix {
+      guard !FileFacts.isAbsent(path.folder) else { continue }
+      guard try TrustedPath.resolve(path.folder).starts(with: root) else {
+        throw StoreError(
+          .refused, "a link on the way leads out of the prefix; nothing was removed", place: path.string,
+          cure: "put a folder in the place of the link, or remove by hand what \(file) lists")
+      }
+    }
+  }
 
   /// Says that `files` are about to be written: whichever content an interrupted install leaves is known then.
   mutating func add(_ files: [InstalledFile]) throws {
-    for file in files { marks[file.path.string, default: []].insert(try file.mark()) }
+    for file in files { marks[file.path, default: []].insert(try file.mark()) }
   }
 
   /// Says that `files` are written.
   mutating func settle(_ files: [InstalledFile]) throws {
-    for file in files { marks[file.path.string] = [try file.mark()] }
+    for file in files { marks[file.path] = [try file.mark()] }
   }
 
   /// Makes the folder at `path` and those above it, open to read for everyone, as programs are, whatever this process's mask is.
@@ -127,13 +177,18 @@ struct InstallRecord {
     try makeFolders(path.folder)
     let code = path.withPlatformString { mkdir($0, 0o755) == 0 && chmod($0, 0o755) == 0 ? 0 : errno }
     guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "make the folder", place: path) }
-    if code == 0 { folders.insert(path.string) }
+    if code == 0, path.starts(with: prefix) { folders.insert(path) }
   }
 
   mutating func write() throws {
     try makeFolders(file.folder)
-    let lines = marks.sorted { $0.key < $1.key }.flatMap { path, marks in marks.sorted().map { "\($0) \(path)" } }
-    let text = (lines + folders.sorted().map { "folder \($0)" }).map { $0 + "\n" }.joined()
+    var lines: [String] = []
+    for (path, marks) in marks.sorted(by: { $0.key.string < $1.key.string }) {
+      guard let place = name(of: path) else { continue }
+      lines += marks.sorted().map { "\($0) \(place)\n" }
+    }
+    lines += folders.compactMap { name(of: $0) }.sorted().map { "\(Self.folder) \($0)\n" }
+    let text = lines.joined()
     try AtomicFile(file).replace(with: text.utf8Span.span.bytes, mode: 0o644)
   }
 }

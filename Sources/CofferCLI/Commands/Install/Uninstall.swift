@@ -9,7 +9,7 @@ struct UninstallCommand: Command {
     commandName: "uninstall", abstract: "Remove what 'coffer install' put there, and nothing else.",
     discussion: """
       Where one of the files was changed or replaced since, nothing is removed. Folders that install made go where nothing else is in \
-      them. The vault and the preferences stay: 'coffer env' says where they are.
+      them, but for those above the prefix. The vault and the preferences stay: 'coffer env' says where they are.
       """)
   static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
 
@@ -23,7 +23,8 @@ struct UninstallCommand: Command {
       throw StoreError(
         .notFound, "no coffer install put anything there", place: prefix.string, cure: "--prefix DIR, as it was given to install")
     }
-    let there = try record.marks.keys.sorted().map { FilePath($0) }.filter { path in
+    try record.checkWays()
+    let there = try record.marks.keys.sorted { $0.string < $1.string }.filter { path in
       guard let mark = try InstalledFile.mark(at: path) else { return false }
       guard record.has(mark, at: path) else { throw Self.changed(path) }
       return true
@@ -34,9 +35,10 @@ struct UninstallCommand: Command {
         throw StoreError(errno: errno, "remove the file", place: path)
       }
     }
-    for folder in record.folders.sorted(by: { $0.count > $1.count }) {
-      guard rmdir(folder) == 0 || [ENOENT, ENOTEMPTY, EEXIST].contains(errno) else {
-        throw StoreError(errno: errno, "remove the folder", place: FilePath(folder))
+    for folder in record.folders.sorted(by: { $0.length > $1.length }) {
+      // A link that took the place of a folder stays too.
+      guard folder.withPlatformString({ rmdir($0) }) == 0 || [ENOENT, ENOTDIR, ENOTEMPTY, EEXIST].contains(errno) else {
+        throw StoreError(errno: errno, "remove the folder", place: folder)
       }
     }
     if options.json { return try Output.line(JSONText.encode(["removed": there.map(\.string)])) }
