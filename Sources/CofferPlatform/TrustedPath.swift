@@ -114,7 +114,7 @@ package enum TrustedPath {
   }
 
   /// Checks every folder above `resolved`, which has no symbolic links.
-  static func checkParents(of resolved: FilePath) throws(StoreError) {
+  package static func checkParents(of resolved: FilePath) throws(StoreError) {
     var folder = resolved
     while case let parent = folder.parent, parent != folder {
       try checkParent(parent)

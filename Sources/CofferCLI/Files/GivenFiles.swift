@@ -24,8 +24,7 @@ enum GivenPath {
   /// The number that `path` leads to, through whatever links; nil for any other path.
   static func descriptor(of path: String) -> Int32? {
     var path = FilePath(path)
-    // As many links as the kernel follows: path_resolution(7).
-    for _ in 0..<40 {
+    for _ in 0..<mostLinks {
       if let folder = realPath(path.folder), isOfDescriptors(folder) {
         return path.lastComponent.flatMap { Int32($0.string) }
       }
@@ -34,6 +33,31 @@ enum GivenPath {
     }
     return nil
   }
+
+  /// What `path` leads to, through links that nobody but this user and root can have led there; `path` itself where it is no link.
+  ///
+  /// - Throws: `.denied` for a link of another user, and for one that others could put another in the place of.
+  static func throughOwnLinks(_ path: FilePath) throws(StoreError) -> FilePath {
+    var path = path
+    for _ in 0..<mostLinks {
+      guard linkTarget(path) != nil, let name = path.lastComponent else { return path }
+      let folder = try TrustedPath.resolve(path.folder)
+      let link = folder.appending(name)
+      try TrustedPath.checkParents(of: link)
+      // Asked now, when only they could still change it.
+      guard let status = try FileStatus(ofLinkAt: link), let target = linkTarget(link) else { return link }
+      guard status.owner == geteuid() || status.owner == 0 else {
+        throw StoreError(
+          .denied, "the symbolic link belongs to user \(status.owner), who decides where it leads", place: link.string,
+          cure: "give the path of the file that it points to")
+      }
+      path = target.isAbsolute ? target : folder.pushing(target)
+    }
+    throw StoreError(errno: ELOOP, "follow the links", place: path)
+  }
+
+  /// As many links as the kernel follows: path_resolution(7).
+  private static let mostLinks = 40
 
   /// `/proc/self/fd`, or that of a thread, under the names that the links of proc(5) lead to.
   private static func isOfDescriptors(_ folder: String) -> Bool {
@@ -134,18 +158,26 @@ enum PlainFile {
     }
   }
 
-  /// Makes `bytes` the content of the file at `path`. A pipe, a device or a link is written through, and not replaced.
+  /// Makes `bytes` the content of the file at `path`, in one step; where that is a link, of the file that it leads to. A pipe, a device or a
+  /// descriptor of this process is written through.
+  ///
+  /// - Throws: `.denied` for a link that another user than this one or root can have led there.
   static func write(_ bytes: RawSpan, to path: String) throws {
     try GivenPath.check(path)
-    var facts = stat()
-    let isThere = lstat(path, &facts) == 0
-    if !isThere || facts.st_mode & S_IFMT == S_IFREG {
-      let mode = isThere ? UInt32(facts.st_mode & 0o777) : 0o600
-      return try AtomicFile(FilePath(path)).replace(with: bytes, mode: mode)
+    let isGiven = GivenPath.descriptor(of: path) != nil
+    let place = FilePath(path)
+    let file = isGiven ? place : try GivenPath.throughOwnLinks(place)
+    let there = try FileStatus(at: place)
+    if !isGiven, there?.isRegular ?? true {
+      return try AtomicFile(file).replace(with: bytes, mode: there.map { $0.permissions & 0o777 } ?? 0o600)
     }
-    let descriptor = coffer_open(path, O_WRONLY | O_TRUNC | O_CLOEXEC, 0)
-    guard descriptor >= 0 else { throw StoreError(errno: errno, "open the file", place: FilePath(path)) }
+    let descriptor = coffer_open(path, O_WRONLY | (isGiven ? O_TRUNC : 0) | O_CLOEXEC, 0)
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "open the file", place: place) }
     defer { close(descriptor) }
+    // What was looked at may have been replaced since, and a file is written in one step or not at all.
+    guard try isGiven || !FileStatus(of: descriptor, place: place).isRegular else {
+      throw StoreError(.busy, "a file took the place of a pipe or a device just now", place: path, cure: "try again")
+    }
     try bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
   }
 }

@@ -180,16 +180,68 @@ struct DefaultsCommandTests {
   }
 
   @Test
-  func `export replaces a file in one step, keeps its mode, and writes through a link`() throws {
+  func `export replaces a file in one step, and keeps its mode`() throws {
     let home = try filled()
     let file = try home.file("over.plist", "old", mode: 0o640)
     try home.transcript("defaults export app \(file)")
     #expect(home.mode("over.plist") == 0o640)
-    try FileManager.default.createSymbolicLink(atPath: home.path + "/link", withDestinationPath: file)
-    try home.transcript("defaults write app more yes")
-    try home.transcript("defaults export app \(home.path)/link")
-    #expect(try home.content("over.plist").contains("<key>more</key>"))
     try home.transcript("defaults export app \(home.path)/no/where", err: "where", exit: 74)
+  }
+
+  @Test
+  func `export through links of one's own keeps them, and replaces the file that they lead to in one step`() throws {
+    let home = try filled()
+    let list = try home.coffer("defaults export app -").out
+    let file = try home.file("there/over.plist", "old", mode: 0o640)
+    // Whatever the mask of whoever runs the tests is.
+    chmod(home.path + "/there", 0o755)
+    let (first, second) = (home.path + "/first", home.path + "/there/second")
+    try FileManager.default.createSymbolicLink(atPath: first, withDestinationPath: "there/second")
+    try FileManager.default.createSymbolicLink(atPath: second, withDestinationPath: "over.plist")
+    let reader = try #require(FileHandle(forReadingAtPath: file))
+    try home.transcript("defaults export app \(first)")
+    #expect(try home.content("there/over.plist") == list && home.mode("there/over.plist") == 0o640)
+    #expect(try reader.readToEnd() == Data("old".utf8))
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: first) == "there/second")
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: second) == "over.plist")
+    unlink(file)
+    try home.transcript("defaults export app \(first)")
+    #expect(try home.content("there/over.plist") == list && home.mode("there/over.plist") == 0o600)
+  }
+
+  @Test
+  func `export refuses a link that others can have led there, and leaves what it leads to`() throws {
+    let home = try filled()
+    let file = try home.file("mine", "old")
+    let folder = home.path + "/open"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: file)
+    try FileManager.default.createSymbolicLink(atPath: home.path + "/link", withDestinationPath: folder + "/link")
+    chmod(folder, 0o777)
+    for path in [folder + "/link", home.path + "/link"] {
+      try home.transcript("defaults export app \(path)", err: "lets others than the owner write to a parent folder", exit: 77)
+    }
+    chmod(folder, 0o755)
+    if geteuid() == 0 {
+      lchown(folder + "/link", 65534, 65534)
+      for path in [folder + "/link", home.path + "/link"] {
+        try home.transcript("defaults export app \(path)", err: "the symbolic link belongs to user 65534", exit: 77)
+      }
+    }
+    #expect(try home.content("mine") == "old")
+  }
+
+  @Test
+  func `export writes through pipes, devices and descriptors, behind links too`() throws {
+    let home = try filled()
+    let list = try home.coffer("defaults export app -").out
+    try FileManager.default.createSymbolicLink(atPath: home.path + "/out", withDestinationPath: "/dev/stdout")
+    try FileManager.default.createSymbolicLink(atPath: home.path + "/null", withDestinationPath: "/dev/null")
+    for path in ["/dev/stdout", "/dev/fd/1", home.path + "/out"] { try home.transcript("defaults export app \(path)", out: list) }
+    for path in ["/dev/null", home.path + "/null"] { try home.transcript("defaults export app \(path)") }
+    let script = "mkfifo pipe && { timeout 60 cat pipe & } && \(Home.coffer) defaults export app pipe && wait"
+    let piped = try #require(try home.program(["sh", "-c", "cd \(home.path) && " + script]))
+    #expect(piped.status == 0 && piped.out == list, "\(piped.err)")
   }
 
   @Test
