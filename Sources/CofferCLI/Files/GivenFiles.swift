@@ -158,8 +158,8 @@ enum PlainFile {
     }
   }
 
-  /// Makes `bytes` the content of the file at `path`, in one step; where that is a link, of the file that it leads to. A pipe, a device or a
-  /// descriptor of this process is written through.
+  /// Makes `bytes` the content of the file at `path`, in one step; where that is a link, of the file that it leads to. A pipe, a device or
+  /// a descriptor of this process is written through.
   ///
   /// - Throws: `.denied` for a link that another user than this one or root can have led there.
   static func write(_ bytes: RawSpan, to path: String) throws {
