@@ -49,13 +49,6 @@ public final class UserDefaultsStore: Store {
         .undecodable(stored: "\(type(of: value))"), "the stored value is no preference", key: name, place: place,
         cure: "remove the key, or store another value")
     }
-
-    /// Whether `name` has the value `form`. A value that is no preference is another one: it can be replaced and removed.
-    func holds(_ form: PlainForm?, under name: String) -> Bool {
-      guard let value = values[name] else { return form == nil }
-      guard let form, let found = FoundationForm.form(of: value) else { return false }
-      return found == form
-    }
   }
 
   /// The store of the suite `suiteName`, which `UserDefaults(suiteName:)` gives to others.
@@ -151,7 +144,7 @@ extension UserDefaultsStore {
   private func apply(_ batch: Batch<Plain>, _ suite: Suite) throws(StoreError) {
     for (name, write) in batch.writes { if let form = write.form { try FoundationForm.check(form, name, place) } }
     var told: [Change] = []
-    for (name, write) in batch.writes where !suite.holds(write.form, under: name) {
+    for (name, write) in batch.writes where try suite.form(name, place) != write.form {
       if let form = write.form {
         suite.defaults.set(FoundationForm.object(of: form), forKey: name)
       } else {

@@ -10,21 +10,11 @@ import Testing
 private final class TemporarySuite: Sendable {
   let name = "coffer-test-\(UUID().uuidString)"
 
-  private var file: URL {
-    let folder = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? NSHomeDirectory() + "/.config"
-    return URL(filePath: folder).appending(path: "\(name).plist")
-  }
-
-  /// Writes the suite's list as another program, before anybody here reads it.
-  func write(_ content: String) throws {
-    try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try Data("<?xml version=\"1.0\" encoding=\"UTF-8\"?><plist version=\"1.0\"><dict>\(content)</dict></plist>".utf8).write(
-      to: file)
-  }
-
   deinit {
     UserDefaults.standard.removePersistentDomain(forName: name)
-    try? FileManager.default.removeItem(at: file)
+    let environment = ProcessInfo.processInfo.environment
+    let folder = environment["XDG_CONFIG_HOME"] ?? NSHomeDirectory() + "/.config"
+    try? FileManager.default.removeItem(atPath: "\(folder)/\(name).plist")
   }
 }
 
@@ -95,21 +85,6 @@ extension UserDefaultsStoreTests {
     }
     for seconds in [1e16, -1e16] { try store.save(.date(Date(timeIntervalSince1970: seconds)), for: "b") }
     #expect(try store.names() == ["b"])
-  }
-
-  @Test func `a value that is no preference is replaced and removed, and a batch with it happens as a whole`() throws {
-    let suite = TemporarySuite()
-    // An archive's reference, which property lists can hold and preferences cannot.
-    let reference = "<dict><key>CF$UID</key><integer>1</integer></dict>"
-    try suite.write(["replaced", "removed"].map { "<key>\($0)</key>\(reference)" }.joined())
-    let store = try UserDefaultsStore(suiteName: suite.name)
-    let error = #expect(throws: StoreError.self) { _ = try store.load("replaced") }
-    #expect(error?.what == "the stored value is no preference")
-    var batch = Batch<Plain>()
-    for name in ["a", "replaced", "z"] { batch.writes[name] = .set(.integer(1)) }
-    batch.writes["removed"] = .remove
-    try store.commit(batch, decision: nil)
-    #expect(try store.names() == ["a", "replaced", "z"] && store.load("replaced") == .integer(1))
   }
 
   @Test func `stores of several suites, and several of one, are used by threads at the same time`() throws {
