@@ -105,9 +105,11 @@ enum AgentPlaces {
   /// - Throws: a usage failure where one holds a control character: a newline would begin a line of its own in the service's file.
   static func allVariables(_ context: Context) throws -> [String] {
     let folders = context.places.home == nil ? ["XDG_DATA_HOME", "XDG_STATE_HOME"] : []
+    // Each session of Kerberos has a file of its own, which would make each unit another one: a vault in a file needs none.
+    let server = PostgresVaults.variables.filter { $0 != "KRB5CCNAME" || context.places.vault.path == nil }
     let all =
       variables(context)
-      + (folders + PostgresVaults.variables).compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
+      + (folders + server).compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
     for variable in all where variable.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
       let name = String(variable.unicodeScalars.prefix { $0 != "=" })
       throw Failure.usage("\(name) has a control character in it", try: "another value of \(name)")

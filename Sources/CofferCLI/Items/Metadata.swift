@@ -113,11 +113,13 @@ enum Moment {
       guard Self.text(midnight).hasSameBytes(as: "\(day)T00:00:00Z") else { return nil }
       guard end < bytes.endIndex else { return midnight }
       guard isTime(bytes[end...]) else { return nil }
-      return try Date(text, strategy: .iso8601)
+      // Foundation reads no offset of hours alone, which PostgreSQL writes.
+      let isOfHours = bytes.count > 3 && [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(bytes[bytes.count - 3])
+      return try Date(isOfHours ? text + ":00" : text, strategy: .iso8601)
     } catch { return nil }
   }
 
-  /// Whether `text` is `T18:00:00`, with at most nine digits of a part of a second behind it, and then `Z`, `+01:00` or `+0100`.
+  /// Whether `text` is `T18:00:00`, with at most nine digits of a part of a second behind it, and then `Z`, `+01:00`, `+0100` or `+01`.
   private static func isTime(_ text: ArraySlice<UInt8>) -> Bool {
     var rest = text
     let isDigit = { (byte: UInt8) in UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
@@ -138,6 +140,7 @@ enum Moment {
     let zone = rest.popFirst()
     guard zone != UInt8(ascii: "Z"), zone != UInt8(ascii: "z") else { return rest.isEmpty }
     guard zone == UInt8(ascii: "+") || zone == UInt8(ascii: "-") else { return false }
-    return take(nil, below: 24) && take(rest.first == UInt8(ascii: ":") ? ":" : nil, below: 60) && rest.isEmpty
+    guard take(nil, below: 24) else { return false }
+    return rest.isEmpty || take(rest.first == UInt8(ascii: ":") ? ":" : nil, below: 60) && rest.isEmpty
   }
 }

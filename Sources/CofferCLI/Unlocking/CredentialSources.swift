@@ -19,10 +19,14 @@ struct CredentialSources {
   /// could read again what unlocks the vault.
   var descriptors: [Int32] {
     let options = context.unlocking
-    let variables = ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"].map { ProcessEnvironment.value($0) }
-    let paths = [options?.passphraseFile, options?.keyFile, options?.recoveryFile, options?.identity] + variables
-    let named = paths.compactMap { $0 }.compactMap { path in path == "-" ? STDIN_FILENO : GivenPath.descriptor(of: path) }
-    return named + [options?.passphraseFd].compactMap { $0 }
+    let passphrases = [options?.passphraseFile, ProcessEnvironment.value("COFFER_PASSPHRASE_FILE")].compactMap { $0 }
+    let keys =
+      [options?.keyFile, options?.recoveryFile, options?.identity]
+      + ["COFFER_KEY_FILE", "COFFER_IDENTITY"].map { ProcessEnvironment.value($0) }
+    // Only of a passphrase is `-` standard input: a key's is a file of that name.
+    let named =
+      passphrases.map { $0 == "-" ? STDIN_FILENO : GivenPath.descriptor(of: $0) } + keys.map { $0.flatMap(GivenPath.descriptor) }
+    return (named + [options?.passphraseFd]).compactMap { $0 }
   }
 
   /// What the sources have that opens one of `slots`, without a question.
