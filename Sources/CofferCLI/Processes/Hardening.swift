@@ -25,17 +25,22 @@ enum Hardening {
   /// For commands that start no other program: not even a mistake may then gain rights by `execve`.
   static func forbidNewPrivileges() { _ = coffer_forbid_new_privileges() }
 
-  /// Gives back what a command that is started must find as it was. That it can leave no core dump stays so: its memory will
-  /// hold secrets.
-  ///
-  /// - Parameter inPlace: whether the command takes this process's place. One that is a child finds the usual effect of SIGCHLD, without
-  ///   which this process could not wait for it.
-  static func restoreForCommands(inPlace: Bool) {
+  /// Gives back what a command that takes this process's place must find as it was. That it can leave no core dump stays so: its memory
+  /// will hold secrets.
+  static func restoreForReplacement() {
+    restoreMask()
     guard let inherited = inherited.withLock({ $0 }) else { return }
-    umask(inherited.mask)
     if !inherited.ignoresClosedPipe { signal(SIGPIPE, SIG_DFL) }
-    if inPlace, inherited.ignoresChildren { signal(SIGCHLD, SIG_IGN) }
+    if inherited.ignoresChildren { signal(SIGCHLD, SIG_IGN) }
   }
+
+  /// Gives back the mode mask that a command must find as it was.
+  static func restoreMask() {
+    if let mask = inherited.withLock({ $0?.mask }) { umask(mask) }
+  }
+
+  /// Whether a command finds SIGPIPE ignored, because this process was started so.
+  static var inheritsIgnoredClosedPipe: Bool { inherited.withLock { $0?.ignoresClosedPipe ?? false } }
 
   /// Takes the numbers of standard streams that are closed, as the C library does for programs with more rights than their caller: a file
   /// that is opened later would be read as the input, or written as the output. Reading and writing fail as on a closed one, and a command

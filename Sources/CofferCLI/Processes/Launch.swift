@@ -21,7 +21,7 @@ struct Launch {
     for (file, target) in files where dup2(file.descriptor, target) < 0 {
       throw StoreError(errno: errno, "open descriptor \(target)", place: FilePath("descriptor \(target)"))
     }
-    Hardening.restoreForCommands(inPlace: true)
+    Hardening.restoreForReplacement()
     let code = CStrings.lend(words) { argv in
       environment.lend { envp in
         executable.withCString { _ = execve($0, argv, envp) }
@@ -50,19 +50,14 @@ struct Launch {
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO)
     for (file, target) in files { posix_spawn_file_actions_adddup2(&actions, file.descriptor, target) }
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var signals = signals
-    posix_spawnattr_setsigmask(&attributes, &signals)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-    Hardening.restoreForCommands(inPlace: false)
-    // We go on ourselves, and a closed pipe is still an error of `write` to us.
-    defer { signal(SIGPIPE, SIG_IGN) }
+    Hardening.restoreMask()
     var child: pid_t = 0
     func spawn(_ file: ByteWord, _ words: [ByteWord]) -> Int32 {
-      CStrings.lend(words) { argv in
-        environment.lend { envp in file.withCString { posix_spawn(&child, $0, &actions, &attributes, argv, envp) } }
+      // Our own SIGPIPE stays ignored: one that waits to be handed on would be lost with a change of what it does.
+      SpawnAttributes.lend(blocking: signals, endsOnClosedPipe: !Hardening.inheritsIgnoredClosedPipe) { attributes in
+        CStrings.lend(words) { argv in
+          environment.lend { envp in file.withCString { posix_spawn(&child, $0, &actions, attributes, argv, envp) } }
+        }
       }
     }
     var code = spawn(executable, words)
@@ -143,18 +138,12 @@ struct CapturedCommand: ~Copyable {
     posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, free, notesDescriptor)
     posix_spawn_file_actions_addclose(&actions, free)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var pipe = sigset_t()
-    sigemptyset(&pipe)
-    sigaddset(&pipe, SIGPIPE)
-    posix_spawnattr_setsigdefault(&attributes, &pipe)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     var child: pid_t = 0
-    let code = CStrings.lend(words) { argv in
-      ChildEnvironment().lend { envp in
-        executable.withCString { posix_spawn(&child, $0, &actions, &attributes, argv, envp) }
+    let code = SpawnAttributes.lend { attributes in
+      CStrings.lend(words) { argv in
+        ChildEnvironment().lend { envp in
+          executable.withCString { posix_spawn(&child, $0, &actions, attributes, argv, envp) }
+        }
       }
     }
     guard code == 0 else { throw Executable.failure(ByteWord(words[0]), code) }
