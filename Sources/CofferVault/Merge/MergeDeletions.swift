@@ -4,6 +4,7 @@ internal import CofferPlatform
 struct MergeDeletions {
   /// One record that was deleted and is kept.
   private struct Deletion {
+    let id: ItemID
     let moment: UInt64
     /// The deleted content, and those that came before it since the record was made.
     let content: MergeSource, past: [MergeSource]
@@ -27,7 +28,7 @@ struct MergeDeletions {
           continue
         }
         let meta = try items.history.meta(note)
-        let deletion = Deletion(moment: meta.modified, content: source(note), past: past)
+        let deletion = Deletion(id: meta.id, moment: meta.modified, content: source(note), past: past)
         byID[meta.id, default: []].append(deletion)
         byName[meta.name, default: []].append(deletion)
         past = []
@@ -37,30 +38,31 @@ struct MergeDeletions {
     byName = byName.mapValues { $0.sorted { $0.moment > $1.moment } }
   }
 
-  func hasOne(of record: MergeRecord) -> Bool { byID[record.id] != nil }
+  func hasOne(of id: ItemID) -> Bool { byID[id] != nil }
 
   /// When `record` of the other vault was deleted in this one; nil where it was not, or was changed since.
   ///
-  /// What only has the name of what was deleted may be something else: it is the same where this vault had its content.
-  func moment(of record: MergeRecord, _ source: MergeSource) throws(StoreError) -> UInt64? {
-    if let own = byID[record.id] {
-      for deletion in own {
-        if record.modified <= deletion.moment { return deletion.moment }
-        if try Self.had(source, deletion) { return deletion.moment }
-      }
-      return nil
-    }
-    for deletion in byName[record.name] ?? [] {
-      if try Self.had(source, deletion) { return deletion.moment }
-      if record.modified <= deletion.moment, try Self.isSame(source, deletion) { return deletion.moment }
+  /// Where only the name is that of what was deleted, the record may be something else. It is the same where this vault had its content, and
+  /// where the other vault `knows` nothing of the deleted one: what a vault knows under two ids are two records to it.
+  func moment(
+    of record: MergeRecord, _ source: MergeSource, where knows: (ItemID) -> Bool
+  ) throws(StoreError) -> UInt64? {
+    let isByID = byID[record.id] != nil
+    let candidates = byID[record.id] ?? byName[record.name]?.filter { !knows($0.id) } ?? []
+    guard !candidates.isEmpty else { return nil }
+    // A deletion after the last change needs no look at the values where the id says that it is the same.
+    if isByID, let first = candidates.first, record.modified <= first.moment { return first.moment }
+    let content = try source.open(Change())
+    for deletion in candidates {
+      if try Self.had(content, deletion) { return deletion.moment }
+      if record.modified <= deletion.moment, try deletion.content.open(Change()).isSame(as: content) { return deletion.moment }
     }
     return nil
   }
 
-  /// Whether the content of `source`, as it was written there, is one that was deleted here, whatever the clocks said.
-  private static func had(_ source: MergeSource, _ deletion: Deletion) throws(StoreError) -> Bool {
+  /// Whether the content of the other vault, as it was written there, is one that was deleted here, whatever the clocks said.
+  private static func had(_ content: borrowing OpenRecord, _ deletion: Deletion) throws(StoreError) -> Bool {
     let none = Change()
-    let content = try source.open(none)
     if try deletion.content.open(none).isDeletedValue(of: content) { return true }
     for former in deletion.past {
       guard try former.meta(none).isOfOneWrite(with: content.meta) else { continue }
@@ -68,24 +70,19 @@ struct MergeDeletions {
     }
     return false
   }
-
-  private static func isSame(_ source: MergeSource, _ deletion: Deletion) throws(StoreError) -> Bool {
-    let none = Change()
-    let content = try source.open(none)
-    return try deletion.content.open(none).isSame(as: content)
-  }
 }
 
 extension MergeSide {
   /// When this side deleted what `other` has as the item or field `record`; nil where it did not, or `other` has changed it since.
   func deletion(of record: MergeRecord, in other: MergeSide) throws(StoreError) -> UInt64? {
-    try deletions.moment(of: record, MergeSource(items: other.items, table: .present, index: record.index, isOurs: false))
+    let source = MergeSource(items: other.items, table: .present, index: record.index, isOurs: false)
+    return try deletions.moment(of: record, source, where: other.knows)
   }
 
   /// The same of an item with its fields: a field that was changed since keeps its item.
   func deletion(ofItem item: MergeRecord, in other: MergeSide) throws(StoreError) -> UInt64? {
     guard let moment = try deletion(of: item, in: other) else { return nil }
-    let isByID = deletions.hasOne(of: item)
+    let isByID = deletions.hasOne(of: item.id)
     for field in other.fields(of: item) where !isByID || field.modified > moment {
       guard try deletion(of: field, in: other) != nil else { return nil }
     }

@@ -32,6 +32,8 @@ struct MergeSide {
   let deletions: MergeDeletions
   /// By the place of their item.
   private var fields: [RecordIndex: [MergeRecord]] = [:]
+  /// Those of all that is there, items and fields.
+  private var ids: Set<ItemID> = []
 
   /// Reads all descriptions, and no value.
   init(_ items: ItemTable, leavingOut isLeftOut: (VaultItem) -> Bool) throws(StoreError) {
@@ -44,6 +46,7 @@ struct MergeSide {
           try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
         }
         guard meta.kind == .present else { continue }
+        ids.insert(meta.id)
         let record = MergeRecord(meta, at: entry.index, exclusion: Self.exclusion(meta, items.item(meta), isLeftOut))
         if meta.field.isEmpty {
           records.append(record)
@@ -54,6 +57,9 @@ struct MergeSide {
     }
     records.sort { $0.name < $1.name }
   }
+
+  /// Whether the vault has or had a record of this id.
+  func knows(_ id: ItemID) -> Bool { ids.contains(id) || deletions.hasOne(of: id) }
 
   /// The fields of an item, by name.
   func fields(of item: MergeRecord) -> [MergeRecord] { (fields[item.index] ?? []).sorted { $0.name < $1.name } }

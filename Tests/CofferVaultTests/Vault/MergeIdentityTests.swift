@@ -78,6 +78,26 @@ import Testing
     try pair.expectSettled()
   }
 
+  @Test func `what comes to the name of a deleted item that both had is not taken for it, though their content is one`() throws {
+    let here = try home.create()
+    let pins = try [ada, bob].map { try $0.field(named: "pin") }
+    let cat = ItemName(sealed: "svc", "cat")
+    for name in [ada, bob, cat] + pins { try here.set(form("same"), for: name) }
+    let pair = try home.pair(here)
+    home.tick()
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    try pair.there.remove(ada, keptUntil: .distantFuture)
+    home.tick()
+    // The field's item goes to the deleted name, and the field to another item: here it stays.
+    try pair.there.apply([.move(bob, to: ada)])
+    try pair.there.apply([.move(pins[0], to: cat.field(named: "pin"))])
+    _ = try pair.mergeHere()
+    #expect(try pair.here.fields(of: ada).map(\.name) == [pins[0]])
+    #expect(try pair.mergeThere().added == [pins[0]])
+    #expect(try pair.here.contents() == pair.there.contents())
+    try pair.expectSettled()
+  }
+
   @Test func `after a merge of one content whoever goes on from it wins against who did not`() throws {
     let pair = try strangers("pw", "pw")
     _ = try pair.mergeHere()
