@@ -6,32 +6,12 @@ import Testing
 
 /// What goes wrong beside a login, a renewal or a logout at real servers: the disk, the vault, the clock, the person.
 @Suite(.tags(.process), .wholeRun) struct LoginFaultTests {
-  /// A file system of its own for a home, so small that it can be filled; nil where none can be mounted, which is printed.
-  private func smallDisk(_ home: Home) throws -> SmallDisk? {
-    let disk = home.path + "/disk"
-    mkdir(disk, 0o700)
-    guard mount("tmpfs", disk, "tmpfs", 0, "size=900k,mode=0700") == 0 else {
-      print("skipped: a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
-      return nil
-    }
-    home.environment["COFFER_HOME"] = disk
-    home.environment["COFFER_KEY_FILE"] = disk + "/key"
-    return SmallDisk(path: disk)
-  }
-
-  private final class SmallDisk {
-    let path: String
-    init(path: String) { self.path = path }
-    deinit { umount2(path, Int32(MNT_DETACH)) }
-
-    func fill() {
-      let filler = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
-      defer { close(filler) }
-      let block = [UInt8](repeating: 7, count: 4096)
-      while write(filler, block, block.count) > 0 {}
-    }
-
-    func empty() { unlink(path + "/filler") }
+  /// A small disk with all of a home on it; nil where there can be none, which is printed.
+  private func smallDisk(_ home: Home) throws -> Home.SmallDisk? {
+    guard let disk = try home.smallDisk("900k") else { return nil }
+    home.environment["COFFER_HOME"] = disk.path
+    home.environment["COFFER_KEY_FILE"] = disk.path + "/key"
+    return disk
   }
 
   @Test(arguments: OAuthServer.Kind.present)

@@ -147,13 +147,8 @@ struct BadFilesTests {
   @Test
   func `a full disk is said, and what was there stays`() throws {
     let home = try Home()
-    let disk = home.path + "/disk"
-    try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
-    guard geteuid() == 0, mount("tmpfs", disk, "tmpfs", 0, "size=256k,mode=0700") == 0 else {
-      return print("skipped: a small file system cannot be mounted here")
-    }
-    defer { umount2(disk, 2) }
-    home.environment["COFFER_HOME"] = disk
+    guard let disk = try home.smallDisk("256k") else { return }
+    home.environment["COFFER_HOME"] = disk.path
     try home.transcript("vault init --quiet --new-key-file \(home.path)/key")
     home.environment["COFFER_KEY_FILE"] = home.path + "/key"
     try home.transcript("vault set s", in: "value")

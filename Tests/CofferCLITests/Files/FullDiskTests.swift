@@ -8,17 +8,12 @@ struct FullDiskTests {
   @Test
   func `a vault on a full disk is read, by commands and by the agent that holds it`() throws {
     let home = try Home()
-    let disk = home.path + "/disk"
-    mkdir(disk, 0o700)
-    guard mount("tmpfs", disk, "tmpfs", 0, "size=700k,mode=0700") == 0 else {
-      return print("skipped: a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
-    }
-    defer { umount2(disk, Int32(MNT_DETACH)) }
-    home.environment["COFFER_HOME"] = disk
-    home.environment["COFFER_KEY_FILE"] = disk + "/key"
-    try home.transcript("vault init --quiet --new-key-file \(disk)/key")
+    guard let disk = try home.smallDisk("700k") else { return }
+    home.environment["COFFER_HOME"] = disk.path
+    home.environment["COFFER_KEY_FILE"] = disk.path + "/key"
+    try home.transcript("vault init --quiet --new-key-file \(disk.path)/key")
     try home.transcript("vault set web ada", in: "p4ss")
-    fill(disk)
+    disk.fill()
     for _ in 0..<2 {
       try home.transcript("vault get web", out: "p4ss")
       try home.transcript("vault list", out: "web  ada\n")
@@ -30,14 +25,14 @@ struct FullDiskTests {
       unlink(home.path + "/copy")
     }
     // Whoever has to keep it open for long takes the room that others need too, and says what for.
-    unlink(disk + "/filler")
+    disk.empty()
     try home.transcript("agent start --quiet")
     defer { _ = try? home.coffer("agent stop") }
-    fill(disk)
+    disk.fill()
     try home.transcript("unlock", err: "there is no room for the 32 KiB beside the vault", exit: 74)
-    unlink(disk + "/filler")
+    disk.empty()
     try home.transcript("unlock --quiet")
-    fill(disk)
+    disk.fill()
     home.locked()
     try home.transcript("vault get web", out: "p4ss")
     try home.transcript("vault list", out: "web  ada\n")
@@ -47,25 +42,13 @@ struct FullDiskTests {
   @Test
   func `an export through a link leaves the old content where the disk is full`() throws {
     let home = try Home()
-    let disk = home.path + "/disk"
-    mkdir(disk, 0o700)
-    guard mount("tmpfs", disk, "tmpfs", 0, "size=64k,mode=0700") == 0 else {
-      return print("skipped: a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
-    }
-    defer { umount2(disk, Int32(MNT_DETACH)) }
+    guard let disk = try home.smallDisk("64k") else { return }
     // More than what the old content has room for.
     try home.transcript("defaults write app long \(String(repeating: "x", count: 20_000))")
     _ = try home.file("disk/list", "old")
-    try FileManager.default.createSymbolicLink(atPath: home.path + "/link", withDestinationPath: disk + "/list")
-    fill(disk)
+    try FileManager.default.createSymbolicLink(atPath: home.path + "/link", withDestinationPath: disk.path + "/list")
+    disk.fill()
     try home.transcript("defaults export app \(home.path)/link", err: "space", exit: 74)
     #expect(try home.content("disk/list") == "old")
-  }
-
-  private func fill(_ disk: String) {
-    let filler = open(disk + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
-    defer { close(filler) }
-    let block = [UInt8](repeating: 7, count: 4096)
-    while write(filler, block, block.count) > 0 {}
   }
 }

@@ -173,22 +173,17 @@ struct OfflineTests {
   @Test
   func `a refresh that finds no room leaves the mirror as it was`() throws {
     guard let home = try Home.withSharedVault() else { return }
-    let disk = home.path + "/disk"
-    mkdir(disk, 0o700)
-    guard mount("tmpfs", disk, "tmpfs", 0, "size=400k,mode=0700") == 0 else {
-      return print("skipped: a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
-    }
-    defer { umount2(disk, Int32(MNT_DETACH)) }
+    guard let disk = try home.smallDisk("400k") else { return }
     try home.transcript("vault set a", in: "1")
-    try home.transcript("vault mirror --quiet \(disk)/m")
+    try home.transcript("vault mirror --quiet \(disk.path)/m")
     try home.transcript("vault set big --quiet", in: String(repeating: "x", count: 300_000))
-    let full = try home.coffer("vault mirror \(disk)/m")
+    let full = try home.coffer("vault mirror \(disk.path)/m")
     #expect(full.status == 74 && full.err.contains("free some space"), "\(full.err)")
-    try home.transcript("vault get a --quiet --offline \(disk)/m", out: "1")
-    #expect(try FileManager.default.contentsOfDirectory(atPath: disk) == ["m"])
+    try home.transcript("vault get a --quiet --offline \(disk.path)/m", out: "1")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["m"])
     try home.transcript("vault delete big --forever --yes --quiet")
     try home.transcript("vault set a --quiet", in: "2")
-    try home.transcript("vault mirror --quiet \(disk)/m")
-    try home.transcript("vault get a --quiet --offline \(disk)/m", out: "2")
+    try home.transcript("vault mirror --quiet \(disk.path)/m")
+    try home.transcript("vault get a --quiet --offline \(disk.path)/m", out: "2")
   }
 }

@@ -7,13 +7,7 @@ import Testing
 @testable import CofferVault
 
 /// Which items of two vaults are one for a merge, also after one of them was deleted.
-@Suite struct MergeIdentityTests {
-  private let home: MergedHome
-  private let ada = ItemName(sealed: "svc", "ada")
-  private let bob = ItemName(sealed: "svc", "bob")
-
-  init() throws { home = try MergedHome() }
-
+@Suite final class MergeIdentityTests: MergingTests {
   /// Two vaults that each made `ada` by itself, the one there a second later.
   private func strangers(_ ours: String, _ theirs: String) throws -> MergedPair {
     let pair = try home.pair(home.create())

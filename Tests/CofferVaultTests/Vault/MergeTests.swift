@@ -9,13 +9,7 @@ import Testing
 @testable import CofferVault
 
 /// Two vaults that were one, or never were, and take over from each other what is newer.
-@Suite struct MergeTests {
-  private let home: MergedHome
-  private let ada = ItemName(sealed: "svc", "ada")
-  private let bob = ItemName(sealed: "svc", "bob")
-
-  init() throws { home = try MergedHome() }
-
+@Suite final class MergeTests: MergingTests {
   /// Two vaults that have `ada` with the value `old`, of which five former contents are kept.
   private func twins(_ prepare: (borrowing UnlockedVault) throws -> Void = { _ in }) throws -> MergedPair {
     let here = try home.create()

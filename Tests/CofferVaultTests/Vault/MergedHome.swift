@@ -38,6 +38,15 @@ final class MergedHome {
   }
 }
 
+/// What suites about merges begin with: two places, and two names.
+class MergingTests {
+  let home: MergedHome
+  let ada = ItemName(sealed: "svc", "ada")
+  let bob = ItemName(sealed: "svc", "bob")
+
+  init() throws { home = try MergedHome() }
+}
+
 /// Two open vaults.
 final class MergedPair: Sendable {
   let here: UnlockedVault, there: UnlockedVault

@@ -1,0 +1,38 @@
+import Foundation
+
+extension Home {
+  /// A file system of its own in the home's folder `disk`, so small that it can be filled; nil where none can be mounted, which is printed.
+  ///
+  /// - Parameter size: as tmpfs takes it.
+  func smallDisk(_ size: String) throws -> SmallDisk? {
+    let disk = path + "/disk"
+    mkdir(disk, 0o700)
+    guard mount("tmpfs", disk, "tmpfs", 0, "size=\(size),mode=0700") == 0 else {
+      print("skipped: a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
+      return nil
+    }
+    return SmallDisk(disk, of: self)
+  }
+
+  final class SmallDisk {
+    let path: String
+    /// Its folder can be removed once nothing is mounted there.
+    private let home: Home
+    private var filler: String { path + "/filler" }
+
+    fileprivate init(_ path: String, of home: Home) { (self.path, self.home) = (path, home) }
+
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+
+    /// Takes all of its room.
+    func fill() {
+      let file = open(filler, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+      defer { close(file) }
+      let block = [UInt8](repeating: 7, count: 4096)
+      while write(file, block, block.count) > 0 {}
+    }
+
+    /// Gives it back.
+    func empty() { unlink(filler) }
+  }
+}
