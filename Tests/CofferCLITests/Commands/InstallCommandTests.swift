@@ -189,4 +189,63 @@ struct InstallCommandTests {
     #expect(try home.coffer("uninstall -q --prefix \(home.path)/p").status == 0)
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/p").sorted() == ["other", "share"])
   }
+
+  @Test(arguments: ["bin", "share", "share/man", "lib"])
+  func `install writes nothing where a link leads out of the prefix, and goes through one that stays in it`(folder: String) throws
+  {
+    let home = try Home()
+    let link = "\(home.path)/p/\(folder)"
+    let files = FileManager.default
+    for path in ["\(home.path)/out", "\(home.path)/p/in", (link as NSString).deletingLastPathComponent] {
+      try files.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    let before = try files.subpathsOfDirectory(atPath: home.path + "/p").sorted()
+    try files.createSymbolicLink(atPath: link, withDestinationPath: home.path + "/out")
+    for force in ["", "--force "] {
+      try home.transcript(
+        "install -q \(force)--prefix \(home.path)/p", err: "leads out of the prefix; nothing was installed", exit: 77)
+    }
+    #expect(try files.contentsOfDirectory(atPath: home.path + "/out").isEmpty)
+    unlink(link)
+    #expect(try files.subpathsOfDirectory(atPath: home.path + "/p").sorted() == before)
+    try files.createSymbolicLink(atPath: link, withDestinationPath: home.path + "/p/in")
+    // The prefix too may be a link.
+    try files.createSymbolicLink(atPath: home.path + "/q", withDestinationPath: "p")
+    #expect(try home.coffer("install -q --prefix \(home.path)/q").status == 0)
+    #expect(try !files.contentsOfDirectory(atPath: home.path + "/p/in").isEmpty)
+    #expect(try home.coffer("uninstall -q --prefix \(home.path)/q").status == 0 && !home.exists("p/bin/coffer"))
+  }
+
+  @Test
+  func `uninstall succeeds beside a folder that may not be removed, and says that it stays`() throws {
+    // Root may remove anything, but for the capability that lets it.
+    let bounds = geteuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
+    let home = try Home()
+    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    let manuals = home.path + "/p/share/man"
+    chmod(manuals, 0o555)
+    defer { chmod(manuals, 0o755) }
+    guard let answer = try home.program(bounds + [Home.coffer, "uninstall", "--prefix", home.path + "/p"]) else {
+      return print("skipped: setpriv is not installed")
+    }
+    #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p/bin/coffer\n"), "\(answer)")
+    #expect(answer.err.contains("this folder stays: ") && answer.err.contains("\(manuals)/man1"), "\(answer.err)")
+    let left = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/p").sorted()
+    #expect(left == ["share", "share/man", "share/man/man1", "share/man/man7"])
+  }
+
+  @Test
+  func `uninstall succeeds beside a folder that is busy, and removes what is in it`() throws {
+    let home = try Home()
+    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    let manuals = home.path + "/p/share/man/man7"
+    guard mount(manuals, manuals, nil, UInt(MS_BIND), nil) == 0 else {
+      return print("skipped: a folder cannot be mounted here: \(String(cString: strerror(errno)))")
+    }
+    defer { umount2(manuals, Int32(MNT_DETACH)) }
+    let answer = try home.coffer("uninstall --prefix \(home.path)/p")
+    #expect(answer.status == 0 && answer.err.contains("this folder stays: "), "\(answer)")
+    let left = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/p").sorted()
+    #expect(left == ["share", "share/man", "share/man/man7"])
+  }
 }

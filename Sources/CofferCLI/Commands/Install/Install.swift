@@ -60,6 +60,8 @@ struct InstallCommand: Command {
   /// - Returns: false where the program runs from its place already.
   private func put(_ files: [InstalledFile], below prefix: FilePath, program: InstalledFile) throws -> Bool {
     var record = try InstallRecord(prefix: prefix)
+    // What uninstall would not go to.
+    try record.checkWays(to: files, "nothing was installed", otherwise: "choose another prefix")
     for file in files { try check(file, isProgram: file.path == program.path, record) }
     let missing = Self.missing((files.map(\.path) + [record.file]).map(\.folder))
     do {

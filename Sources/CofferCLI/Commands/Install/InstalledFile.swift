@@ -146,17 +146,25 @@ struct InstallRecord {
 
   func has(_ mark: String, at path: FilePath) -> Bool { marks[path]?.contains(mark) ?? false }
 
-  /// Refuses to have anything removed where a link on the way to some of it leads out of the prefix: in a copy of a prefix, it may lead to
-  /// what was copied.
-  func checkWays() throws {
+  /// Refuses to have anything written or removed where a link on the way to some of it leads out of the prefix: in a copy of a prefix, it
+  /// would lead to what was copied, so that nothing could be removed there.
+  ///
+  /// - Parameters:
+  ///   - files: what is to come besides what the record has.
+  ///   - outcome: what was not done, for the error.
+  ///   - otherwise: what else than to mend the link.
+  func checkWays(to files: [InstalledFile] = [], _ outcome: String, otherwise: String) throws {
+    guard !FileFacts.isAbsent(prefix) else { return }
     let root = try TrustedPath.resolve(prefix)
-    let files = [file] + marks.keys.sorted { $0.string < $1.string }
-    for path in files + folders where path != prefix {
-      guard !FileFacts.isAbsent(path.folder) else { continue }
-      guard try TrustedPath.resolve(path.folder).starts(with: root) else {
+    let paths = Set(files.map(\.path) + marks.keys + folders).subtracting([prefix]).sorted { $0.string < $1.string }
+    for path in [file] + paths {
+      // What is not there yet will be where those above it lead.
+      var folder = path.folder
+      while FileFacts.isAbsent(folder), folder != prefix { folder = folder.folder }
+      guard try TrustedPath.resolve(folder).starts(with: root) else {
         throw StoreError(
-          .refused, "a link on the way leads out of the prefix; nothing was removed", place: path.string,
-          cure: "put a folder in the place of the link, or remove by hand what \(file) lists")
+          .refused, "a link on the way leads out of the prefix; \(outcome)", place: path.string,
+          cure: "put a folder in the place of the link, or \(otherwise)")
       }
     }
   }

@@ -23,7 +23,7 @@ struct UninstallCommand: Command {
       throw StoreError(
         .notFound, "no coffer install put anything there", place: prefix.string, cure: "--prefix DIR, as it was given to install")
     }
-    try record.checkWays()
+    try record.checkWays("nothing was removed", otherwise: "remove by hand what \(record.file) lists")
     let there = try record.marks.keys.sorted { $0.string < $1.string }.filter { path in
       guard let mark = try InstalledFile.mark(at: path) else { return false }
       guard record.has(mark, at: path) else { throw Self.changed(path) }
@@ -36,9 +36,10 @@ struct UninstallCommand: Command {
       }
     }
     for folder in record.folders.sorted(by: { $0.length > $1.length }) {
-      // A link that took the place of a folder stays too. What was installed is gone by now, so that a folder of somebody else's is no failure.
+      // A link that took the place of a folder stays too. What was installed is gone by now, so that a folder of somebody else's is no
+      // failure.
       guard folder.withPlatformString({ rmdir($0) }) != 0, ![ENOENT, ENOTDIR, ENOTEMPTY, EEXIST].contains(errno) else { continue }
-      context.note("this folder stays: \(StoreError(errno: errno, "remove the folder", place: folder))")
+      context.note("this folder stays: \(StoreError(errno: errno, "remove the folder", place: folder).facts)")
     }
     if options.json { return try Output.line(JSONText.encode(["removed": there.map(\.string)])) }
     if Display.output.isTerminal {
