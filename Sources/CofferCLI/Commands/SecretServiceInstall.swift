@@ -97,14 +97,11 @@ struct ServiceFiles {
   /// - Returns: the program, and whether it is there.
   func installed() throws -> (program: String, isThere: Bool)? {
     guard let text = try ServiceFile(activation, "").present(),
-      let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Exec=") }),
-      let end = line.firstRange(of: " secret-service run")
+      let value = text.split(separator: "\n").lazy.compactMap({ String($0).rest(after: "Exec=") }).first,
+      case let words = ActivationCommand.words(value),
+      let command = words.firstRange(of: ["secret-service", "run"]), command.lowerBound > words.startIndex
     else { return nil }
-    let words = line[..<end.lowerBound].dropFirst("Exec=".count)
-    // As it was quoted, where it was.
-    let isQuoted = words.hasSuffix("'")
-    let parts = isQuoted ? words.dropLast().split(separator: "'") : words.split(separator: " ")
-    let program = String(parts.last ?? "")
+    let program = words[command.lowerBound - 1]
     return (program, FileFacts.exists(FilePath(program)))
   }
 
@@ -117,8 +114,8 @@ struct ServiceFiles {
   func files(_ arguments: [String]) throws -> [ServiceFile] {
     let words = [try SecondProcess.path(), "secret-service", "run", "--quiet"] + arguments
     let variables = try AgentPlaces.allVariables(context)
-    // D-Bus has no line for variables, and knows quotes as a shell does.
-    let command = (variables.isEmpty ? words : ["/usr/bin/env"] + variables + words).map(Self.quoted).joined(separator: " ")
+    // D-Bus has no line for variables.
+    let command = ActivationCommand.text(variables.isEmpty ? words : ["/usr/bin/env"] + variables + words)
     var files = [
       ServiceFile(
         activation,
@@ -150,11 +147,6 @@ struct ServiceFiles {
           """))
     }
     return files
-  }
-
-  private static func quoted(_ word: String) -> String {
-    let isPlain = word.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"'\"\\$`&;()<>|*?#~!{}[]".utf8.contains($0) }
-    return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
   }
 }
 

@@ -1,0 +1,37 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// The command by which the bus starts the service.
+@Suite struct ActivationCommandTests {
+  /// What means something to a shell, to a desktop entry or to systemd, and marks that make another character of it for Swift.
+  private static let odd = [
+    "a  b", "it's", "'", "''", "\"", "\\", "\\\\", "\\n", "\\'", "50%f", "%%", "$HOME", "${HOME}", "`id`",
+    "caf\u{E9}", "cafe\u{301}", "'\u{301}", "\\\u{301}", "$\u{301}", "a=b;#c", "*", "~", "", "-",
+  ]
+
+  @Test func `a command is read as it was written, word by word and byte by byte`() {
+    let words = ["/opt/it's/coffer"] + Self.odd
+    #expect(ActivationCommand.words(ActivationCommand.text(words)).map { Array($0.utf8) } == words.map { Array($0.utf8) })
+    #expect(ActivationCommand.text(["/usr/bin/env", "A=b", "secret-service"]) == "/usr/bin/env A=b secret-service")
+  }
+
+  @Test(.tags(.process), .wholeRun) func `the bus starts the very program with the very words, whatever is in them`() throws {
+    let home = try Home()
+    let script = "#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\" >'\(home.path)/words'\n"
+    let program = try home.file("it's a \"b\" \\c 50%f $HOME caf\u{E9}/program", script, mode: 0o700)
+    let command = ActivationCommand.text([program] + Self.odd)
+    _ = try home.file("services/org.example.Odd.service", "[D-BUS Service]\nName=org.example.Odd\nExec=\(command)\n")
+    guard let bus = try TestBus(services: home.path + "/services", environment: home.environment) else { return }
+    // It answers once the program has ended, which takes no name.
+    let call = ["--print-reply", "--dest=org.freedesktop.DBus", "/", "org.freedesktop.DBus.StartServiceByName"]
+    let answer = try home.program(
+      ["dbus-send", "--bus=\(bus.address)"] + call + ["string:org.example.Odd", "uint32:0"])
+    guard let answer else { return print("skipped: dbus-send is not installed") }
+    try #require(home.exists("words"), "\(command): \(answer.err)")
+    let expected = ([program] + Self.odd).map { $0 + "\n" }.joined()
+    #expect(try home.content("words").utf8.elementsEqual(expected.utf8), "\(command)")
+  }
+}
