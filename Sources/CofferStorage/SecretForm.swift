@@ -54,4 +54,11 @@ public struct ItemMetadata: Sendable, Equatable {
     self.attributes = attributes
     self.expires = expires
   }
+
+  /// Whether both say the same, byte by byte. Swift's own `==` on strings would take two spellings of `é` for one text.
+  public static func == (left: ItemMetadata, right: ItemMetadata) -> Bool {
+    left.label.hasSameBytes(as: right.label) && left.contentType.hasSameBytes(as: right.contentType)
+      && left.expires == right.expires && left.attributes.count == right.attributes.count
+      && left.attributes.holds(right.attributes)
+  }
 }

@@ -31,3 +31,13 @@ extension String {
     utf8.count == other.utf8.count && (utf8.isEmpty || byteOrder(other) == 0)
   }
 }
+
+extension [String: String] {
+  /// Whether all of `wanted` are among these, names and values byte by byte. A dictionary finds a name in either spelling of `é`.
+  package func holds(_ wanted: [String: String]) -> Bool {
+    wanted.allSatisfy { name, value in
+      guard let place = index(forKey: name) else { return false }
+      return self[place].key.hasSameBytes(as: name) && self[place].value.hasSameBytes(as: value)
+    }
+  }
+}

@@ -184,6 +184,67 @@ import Testing
     #expect(names.map { left.contains(ObjectPath.of(collection: $0)) } == [true, false, true])
   }
 
+  @Test(arguments: ["login", "session"])
+  func `attributes are told apart by their bytes, and two names that are one text to Unicode are refused`(name: String) throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    let (session, collection) = (try client.openPlain(), ObjectPath.of(collection: name))
+    let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+    let first = try client.create("a", [one: one], "s", in: collection, session: session)
+    #expect(try client.search([one: one], in: collection) == [first])
+    #expect(try client.search([two: one], in: collection) == [] && client.search([one: two], in: collection) == [])
+    let second = try client.create("b", [two: one], "t", in: collection, session: session)
+    #expect(try second != first && client.search([two: one]) == [second])
+    #expect(try client.search([one: one]) == [first] && client.secret(first, session: session).text == "s")
+    func putBoth(_ message: BusMessage) throws(Refusal) {
+      try message.putArray("{ss}") { () throws(Refusal) in
+        for name in [two, one] {
+          try message.putEntry("ss") { () throws(Refusal) in
+            try message.put(name)
+            try message.put(one)
+          }
+        }
+      }
+    }
+    for (path, interface) in [(BusClient.root, .service), (collection, .collection)] as [(String, Interface)] {
+      let refusal = try client.refusal { try client.call(path, interface, "SearchItems", putBoth) }
+      #expect(refusal == "InvalidArgs")
+    }
+    let refusal = try client.refusal {
+      try client.call(collection, .collection, "CreateItem") { (message) throws(Refusal) in
+        try message.putArray("{sv}") { () throws(Refusal) in
+          try message.putProperty("org.freedesktop.Secret.Item.Attributes", "a{ss}") { () throws(Refusal) in
+            try putBoth(message)
+          }
+        }
+        try BusClient.put("s", session, message)
+        try message.put(true)
+      }
+    }
+    #expect(try refusal == "InvalidArgs" && client.search([:], in: collection).count == 2)
+  }
+
+  @Test func `a collection has one alias of a text, and refuses it in another spelling`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    func read(_ alias: String) throws -> String {
+      try client.call(BusClient.root, .service, "ReadAlias") { (message) throws(Refusal) in try message.put(alias) }.objectPath()
+    }
+    func setAlias(_ alias: String, _ path: String) throws -> String {
+      try client.refusal {
+        try client.call(BusClient.root, .service, "SetAlias") { (message) throws(Refusal) in
+          try message.put(alias)
+          try message.put(path: path)
+        }
+      }
+    }
+    let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+    #expect(try setAlias(one, BusClient.login) == "" && read(one) == BusClient.login && read(two) == "/")
+    #expect(try setAlias(two, BusClient.login) == "InvalidArgs" && read(one) == BusClient.login && read(two) == "/")
+    #expect(
+      try setAlias(one, "/") == "" && setAlias(two, BusClient.login) == "" && read(two) == BusClient.login && read(one) == "/")
+  }
+
   private static func hexadecimal(_ text: String) -> String { text.utf8.map { String($0, radix: 16) }.joined() }
 
   @Test func `the session's collection is never locked, and nothing of it is in the vault`() throws {

@@ -177,9 +177,14 @@ extension BusMessage {
     }
   }
 
+  /// - Throws: ``Refusal`` `InvalidArgs` for a name that is there twice, in one spelling of Unicode or in two: an item has one of them.
   func attributes() throws(Refusal) -> [String: String] {
     var attributes: [String: String] = [:]
-    try entries("s") { (name) throws(Refusal) in attributes[name] = try string() }
+    try entries("s") { (name) throws(Refusal) in
+      guard attributes.updateValue(try string(), forKey: name) == nil else {
+        throw .invalidArguments("two attributes have names of one text")
+      }
+    }
     return attributes
   }
 }

@@ -96,8 +96,15 @@ extension SecretVault {
 
   /// Has `alias` lead to the collection; nil takes it away.
   func setAlias(_ alias: String, _ name: String?, by client: AgentClient) throws(Refusal) {
-    if let name { try requireCollection(name) }
     let key = VaultNaming.alias + alias
+    if let name {
+      try requireCollection(name)
+      let aliases = try ownItem(name).attributes
+      // The item has one attribute of a text: under its other spelling nobody would find the alias.
+      if let place = aliases.index(forKey: key), !aliases[place].key.hasSameBytes(as: key) {
+        throw .invalidArguments("the collection has an alias of the same text in another spelling of Unicode")
+      }
+    }
     var query = ItemQuery(service: VaultNaming.collections)
     query.attributeNames = [key]
     let asked = query

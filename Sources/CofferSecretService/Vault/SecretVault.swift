@@ -48,7 +48,7 @@ final class SecretVault: Sendable {
       let asked = query
       let all = try asking(ObjectPath.root) { () throws(StoreError) in try client.find(asked).items() }
         .compactMap(VaultNaming.stored)
-        .filter { item in item.matches(attributes) && (collection?.hasSameBytes(as: item.path.collection) ?? true) }
+        .filter { item in item.attributes.holds(attributes) && (collection?.hasSameBytes(as: item.path.collection) ?? true) }
       found = all.filter { !$0.isShared } + all.filter(\.isShared)
     }
     if collection == nil || collection == CollectionState.session { found += state.memory.withLock { $0.find(attributes) } }

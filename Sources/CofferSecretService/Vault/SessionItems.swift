@@ -15,7 +15,7 @@ struct SessionItems: Sendable {
 
   /// All that have `attributes`, the oldest first.
   func find(_ attributes: [String: String]) -> [StoredItem] {
-    items.values.map(\.item).filter { $0.matches(attributes) }.sorted {
+    items.values.map(\.item).filter { $0.attributes.holds(attributes) }.sorted {
       ($0.created, $0.path.element) < ($1.created, $1.path.element)
     }
   }

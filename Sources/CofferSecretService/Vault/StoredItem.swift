@@ -15,14 +15,6 @@ struct StoredItem: Sendable, Equatable {
 
   /// Whether it is no item of its collection, and only shown there.
   var isShared: Bool { VaultNaming.sharedID(path.element) != nil }
-
-  /// Whether it has all of `wanted`, byte by byte.
-  func matches(_ wanted: [String: String]) -> Bool {
-    wanted.allSatisfy { name, value in
-      guard let place = attributes.index(forKey: name) else { return false }
-      return attributes[place].key.hasSameBytes(as: name) && attributes[place].value.hasSameBytes(as: value)
-    }
-  }
 }
 
 /// What clients give an item.

@@ -68,7 +68,11 @@ struct VaultEditCommand: OpeningCommand {
           .notFound, "the item has no attribute of that name", key: name, cure: "coffer vault show lists its attributes")
       }
     }
-    metadata.attributes.merge(attributes) { $1 }
+    for (name, value) in attributes {
+      // As it is spelled now: the dictionary would leave the name that it has in another spelling of Unicode.
+      metadata.attributes[name] = nil
+      metadata.attributes[name] = value
+    }
     return metadata
   }
 

@@ -37,6 +37,20 @@ struct ItemChangeCommandTests {
     #expect(json.contains("itemSet") && json.contains("itemDeleted"))
   }
 
+  @Test
+  func `edit changes one spelling of a text into the other, in labels and in the names of attributes`() throws {
+    let home = try Home.withVault()
+    let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+    try home.transcript("vault set s a --label \(one) --attribute \(one)=v", in: "x")
+    func has(_ text: String) throws -> Bool { try home.coffer("vault show s --json").bytes.range(of: Data(text.utf8)) != nil }
+    try home.transcript("vault edit s --label \(two)")
+    #expect(try has(one) && has(two))
+    try home.transcript("vault edit s --attribute \(two)=w")
+    #expect(try !has(one) && has(two))
+    try home.transcript("vault edit s --form", with: try editor(home, "LC_ALL=C sed -i 's/\(two)/\(one)/' $1"))
+    #expect(try has(one) && !has(two))
+  }
+
   @Test(arguments: [false, true])
   func `rename keeps the dates, and moves what has expired`(throughAgent: Bool) throws {
     let home = try home()
