@@ -259,4 +259,37 @@ struct AgentCommandTests {
     home.environment["COFFER_VAULT"] = "\(home.path)/a\nExecStartPre=b"
     try home.transcript("agent install --print", err: "COFFER_VAULT has a control character in it", exit: 64)
   }
+
+  @Test
+  func `the unit goes through a link of one's own, and not through one in a folder that its group can write to`() throws {
+    let home = try Home()
+    let file = try home.file("dotfiles/coffer-agent.service", "old\n")
+    let folder = home.path + "/nobody/.config/systemd/user"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(atPath: folder + "/coffer-agent.service", withDestinationPath: file)
+    // Whatever the mask of whoever runs the tests is.
+    for path in ["nobody", "nobody/.config", "nobody/.config/systemd", "nobody/.config/systemd/user", "dotfiles"] {
+      chmod("\(home.path)/\(path)", 0o755)
+    }
+    chmod(folder, 0o775)
+    try home.transcript("agent install --force", err: "mode 0775 lets others than the owner write to a parent folder", exit: 77)
+    #expect(try home.content("dotfiles/coffer-agent.service") == "old\n")
+    chmod(folder, 0o755)
+    try home.transcript("agent install --force --quiet")
+    #expect(try home.content("dotfiles/coffer-agent.service") == home.coffer("agent install --print").out)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder + "/coffer-agent.service") == file)
+  }
+
+  @Test
+  func `a unit has the same text in each session of Kerberos, unless its vault is on a server`() throws {
+    let home = try Home()
+    for command in ["agent install --print", "secret-service install --print"] {
+      let texts = try ["FILE:/tmp/krb5cc_1_a", "FILE:/tmp/krb5cc_1_b"].map {
+        try home.coffer(command, with: ["KRB5CCNAME": $0, "XDG_DATA_HOME": home.path + "/share"]).out
+      }
+      #expect(texts[0] == texts[1] && !texts[0].contains("KRB5CCNAME") && texts[0].contains("ExecStart="))
+      let place = ["COFFER_VAULT": "postgresql://db.example.com/team#main", "KRB5CCNAME": "FILE:/tmp/krb5cc_1_a"]
+      #expect(try home.coffer(command, with: place).out.contains("KRB5CCNAME=FILE:/tmp/krb5cc_1_a"))
+    }
+  }
 }

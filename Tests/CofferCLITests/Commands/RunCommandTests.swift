@@ -285,6 +285,20 @@ struct RunCommandTests {
     }
   }
 
+  /// Of a passphrase alone `-` is standard input.
+  @Test(arguments: ["COFFER_KEY_FILE", "COFFER_IDENTITY"], ["", "--mask "])
+  func `the command reads its standard input where a key's file is called -`(variable: String, mask: String) throws {
+    let home = try home()
+    home.locked()
+    try home.transcript("run \(mask)-- cat", in: "given", with: [variable: "-"], out: "given")
+    guard variable == "COFFER_KEY_FILE" else { return }
+    // The key is in the file of that name in the current folder.
+    #expect(rename(home.path + "/key", home.path + "/-") == 0)
+    let line = "cd \(home.path) && printf given | \(Home.coffer) run \(mask)-e T=coffer://github/ada -- sh -c 'cat; echo $T'"
+    let answer = try #require(try home.program(["sh", "-c", line], with: [variable: "-"]))
+    #expect(answer.status == 0 && answer.out == (mask.isEmpty ? "givenhunter2\n" : "given<masked>\n"), "\(answer)")
+  }
+
   @Test
   func `a value that is too large for the environment says how else it can be given`() throws {
     let home = try home()
