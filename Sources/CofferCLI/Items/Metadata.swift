@@ -99,12 +99,13 @@ enum Moment {
     text(date).replacing("T", with: " ").replacing("Z", with: " +0000")
   }
 
-  /// Reads what ``text(_:)`` and ``classic(_:)`` write, other offsets, parts of a second, and a bare day, which begins at midnight UTC.
+  /// Reads what ``text(_:)`` and ``classic(_:)`` write, other offsets, a time without seconds or with parts of one, a blank in place of the
+  /// `T`, and a bare day, which begins at midnight UTC.
   ///
   /// All of `text` has to be that: Foundation takes a beginning for the whole, and the 31st of February for the 3rd of March.
   static func parse(_ text: String) -> Date? {
     let parts = text.split(separator: " ")
-    if parts.count == 3 { return parse("\(parts[0])T\(parts[1])\(parts[2])") }
+    if 2...3 ~= parts.count { return parse("\(parts[0])T\(parts[1...].joined())") }
     let bytes = Array(text.utf8)
     let end = bytes.firstIndex(of: UInt8(ascii: "T")) ?? bytes.endIndex
     let day = String(decoding: bytes[..<end], as: UTF8.self)
@@ -113,13 +114,19 @@ enum Moment {
       guard Self.text(midnight).hasSameBytes(as: "\(day)T00:00:00Z") else { return nil }
       guard end < bytes.endIndex else { return midnight }
       guard isTime(bytes[end...]) else { return nil }
-      // Foundation reads no offset of hours alone, which PostgreSQL writes.
+      // Foundation reads no offset of hours alone, which PostgreSQL writes, and no time without seconds.
       let isOfHours = bytes.count > 3 && [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(bytes[bytes.count - 3])
-      return try Date(isOfHours ? text + ":00" : text, strategy: .iso8601)
+      let minute = String(decoding: bytes[..<(end + Self.minuteLength)], as: UTF8.self)
+      let rest = String(decoding: bytes[(end + Self.minuteLength)...], as: UTF8.self)
+      return try Date(minute + (rest.hasPrefix(":") ? "" : ":00") + rest + (isOfHours ? ":00" : ""), strategy: .iso8601)
     } catch { return nil }
   }
 
-  /// Whether `text` is `T18:00:00`, with at most nine digits of a part of a second behind it, and then `Z`, `+01:00`, `+0100` or `+01`.
+  /// Bytes of `T18:00`.
+  private static let minuteLength = 6
+
+  /// Whether `text` is `T18:00` or `T18:00:00`, the latter with at most nine digits of a part of a second behind it, and then `Z`, `+01:00`,
+  /// `+0100` or `+01`.
   private static func isTime(_ text: ArraySlice<UInt8>) -> Bool {
     var rest = text
     let isDigit = { (byte: UInt8) in UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
@@ -131,11 +138,14 @@ enum Moment {
       rest = rest.dropFirst(2)
       return digits.count == 2 && digits.allSatisfy(isDigit) && digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } < limit
     }
-    guard take("T", below: 24), take(":", below: 60), take(":", below: 60) else { return false }
-    if rest.first == UInt8(ascii: ".") {
-      let fraction = rest.dropFirst().prefix(while: isDigit)
-      guard 1...9 ~= fraction.count else { return false }
-      rest = rest[fraction.endIndex...]
+    guard take("T", below: 24), take(":", below: 60) else { return false }
+    if rest.first == UInt8(ascii: ":") {
+      guard take(":", below: 60) else { return false }
+      if rest.first == UInt8(ascii: ".") {
+        let fraction = rest.dropFirst().prefix(while: isDigit)
+        guard 1...9 ~= fraction.count else { return false }
+        rest = rest[fraction.endIndex...]
+      }
     }
     let zone = rest.popFirst()
     guard zone != UInt8(ascii: "Z"), zone != UInt8(ascii: "z") else { return rest.isEmpty }
