@@ -42,7 +42,9 @@ struct EntryItems {
     }
     let name = try name(of: entry)
     var fields = entry.fields
-    if let seed = entry.oneTime { fields.insert(try seed.made(for: Self.shown(entry)), at: 0) }
+    if let seed = entry.oneTime {
+      fields.insert(ImportedEntry.Field(name: OneTimeURI.field, secret: try seed.uri(for: Self.shown(entry))), at: 0)
+    }
     let label = Self.cut(Self.oneLine(entry.title), to: Self.longestName)
     var metadata = ItemMetadata(label: label, contentType: "text/plain")
     if let expires = entry.expires {
@@ -54,6 +56,7 @@ struct EntryItems {
     form.metadata = metadata
     items.append(ImportedItem(name: name, form: form, created: entry.created, modified: entry.modified))
     try add(fields, to: name, of: entry)
+    for date in entry.unreadDates { leftOut.append(LeftOut(Self.shown(entry), part: date, LeftOut.unreadDate)) }
   }
 
   // MARK: Names
@@ -150,6 +153,7 @@ struct EntryItems {
       form.metadata = ItemMetadata(contentType: "text/plain")
       items.append(
         ImportedItem(name: try item.field(named: name), form: form, created: entry.created, modified: entry.modified))
+      if field.isOtherSeed { leftOut.append(LeftOut(Self.shown(entry), part: name, LeftOut.otherCodes)) }
     }
   }
 

@@ -9,6 +9,8 @@ struct ImportedEntry {
   struct Field {
     let name: String
     let secret: SecretForm
+    /// Whether it is a seed of one-time codes that cannot be made here, which is told.
+    var isOtherSeed = false
   }
 
   /// What its owner calls it.
@@ -26,9 +28,11 @@ struct ImportedEntry {
   var fields: [Field] = []
   /// What is said of it, in the order of the file.
   var attributes: [(name: String, value: String)] = []
-  /// A seed of one-time passwords, or the URI with one.
-  var oneTime: OneTimeSeed?
+  /// What makes the item's one-time codes.
+  private(set) var oneTime: OneTimeSeed?
   var created: Date?, modified: Date?, expires: Date?
+  /// Which dates the program has that cannot be read.
+  private(set) var unreadDates: [String] = []
   /// What is to be cut out of the file once the entry is elsewhere; none where nobody knows.
   var cuts: [Cut] = []
 
@@ -42,6 +46,28 @@ struct ImportedEntry {
   mutating func add(_ secret: SecretForm?, as name: String) {
     guard let secret, secret.bytes.count > 0 else { return }
     fields.append(Field(name: name, secret: secret))
+  }
+
+  /// Takes a seed of one-time passwords, where there is one: the first whose codes can be made makes the item's, and every other one
+  /// becomes the field `name`.
+  mutating func takeSeed(_ seed: OneTimeSeed?, as name: String) throws {
+    guard let seed else { return }
+    guard try seed.makesCodes() else { return addOtherSeed(seed.secret, as: name) }
+    if oneTime == nil { oneTime = seed }
+    if let first = oneTime, !first.isSame(as: seed) { add(seed.secret, as: name) }
+  }
+
+  /// Adds a seed of one-time codes that cannot be made here.
+  mutating func addOtherSeed(_ secret: SecretForm, as name: String) {
+    fields.append(Field(name: name, secret: secret, isOtherSeed: true))
+  }
+
+  /// The date that stands in `text`; nil where there is none. One that cannot be read is told by `name`.
+  mutating func date(_ name: String, _ text: String, read: (String) -> Date? = Moment.parse) -> Date? {
+    guard !text.isEmpty else { return nil }
+    let date = read(text)
+    if date == nil { unreadDates.append(name) }
+    return date
   }
 
   /// Adds what is no secret, where there is something.
@@ -84,6 +110,7 @@ struct LeftOut: Encodable, Equatable {
   static let formerPasswords = "former passwords"
   static let passkey = "passkeys"
   static let otherCodes = "one-time codes of a kind that this version does not make: the seed is a field"
+  static let unreadDate = "dates that cannot be read"
   static let unknownType = "of a type that this version does not know"
   static let tooLarge = "larger than a value may be"
   static let tooMany = "fields beyond the \(VaultItem.mostFields) that an item may have"

@@ -5,8 +5,8 @@ internal import CofferStorage
 
 /// A seed of one-time passwords as other programs keep it: an `otpauth://` URI, or the seed alone with its settings.
 struct OneTimeSeed {
-  /// The field that holds what is no URI and no seed, such as `steam://…`.
-  static let otherField = "totp"
+  /// Bytes of a seed alone, at most: half of what is read of a URI, since the label and the settings stand there as well.
+  private static let longest = OneTimeURI.largest / 2
 
   let secret: SecretForm
   /// Seconds that a code lasts, its digits, and the hash; nil for what everyone uses: 30, 6, SHA1.
@@ -25,28 +25,30 @@ struct OneTimeSeed {
       && algorithm == other.algorithm
   }
 
-  /// The field of the item: the URI, made in guarded memory where the seed stands alone.
+  /// Whether Coffer makes codes of it: not of Steam's, which have letters, nor of a counter's, nor of what is no seed.
+  func makesCodes() throws -> Bool {
+    do {
+      _ = try OneTimeURI.read(secret.bytes)
+    } catch let error as StoreError where error.kind == .damaged || error.kind == .unsupported {
+      return false
+    }
+    return OneTimeURI.isMeant(by: secret.bytes) || secret.bytes.count <= Self.longest
+  }
+
+  /// The URI of a seed that makes codes, put together in guarded memory where the seed stands alone.
   ///
   /// Source: the key URI format of Google Authenticator, github.com/google/google-authenticator/wiki/Key-Uri-Format.
-  func made(for label: String) throws -> ImportedEntry.Field {
-    if OneTimeURI.isMeant(by: secret.bytes) { return ImportedEntry.Field(name: OneTimeURI.field, secret: secret) }
-    guard try secret.bytes.withUnsafeBytes(Self.isBase32) else {
-      return ImportedEntry.Field(name: Self.otherField, secret: secret)
-    }
+  func uri(for label: String) throws -> SecretForm {
+    guard !OneTimeURI.isMeant(by: secret.bytes) else { return secret }
     var settings = ""
     if let algorithm { settings += "&algorithm=\(algorithm)" }
     if let digits { settings += "&digits=\(digits)" }
     if let period { settings += "&period=\(period)" }
-    let uri = try SecretBytes.written { put in
-      for byte in "otpauth://totp/\(PercentEncoding.encode(label))?secret=".utf8 { put(byte) }
-      secret.bytes.withUnsafeBytes { SecretBase32.normalize($0, put) }
-      for byte in settings.utf8 { put(byte) }
-    }
-    return ImportedEntry.Field(name: OneTimeURI.field, secret: SecretForm(uri))
-  }
-
-  private static func isBase32(_ raw: UnsafeRawBufferPointer) throws -> Bool {
-    let bytes = try SecretBase32.decode(raw)
-    return bytes != nil
+    return SecretForm(
+      try SecretBytes.written { put in
+        for byte in "otpauth://totp/\(PercentEncoding.encode(label))?secret=".utf8 { put(byte) }
+        secret.bytes.withUnsafeBytes { SecretBase32.normalize($0, put) }
+        for byte in settings.utf8 { put(byte) }
+      })
   }
 }

@@ -271,62 +271,8 @@ import Testing
     #expect(found.renamed.count == 3 && found.renamed.allSatisfy { $0.hasSuffix("are Coffer's own") }, "\(found.renamed)")
   }
 
-  @Test func `of KeePass no seed is lost, and none is read as another kind of code than it makes`() throws {
-    func read(_ strings: [(String, String)]) throws -> EntryItems {
-      let entry = strings.map { "<String><Key>\($0)</Key><Value ProtectInMemory=\"True\">\($1)</Value></String>" }.joined()
-      let text =
-        "<KeePassFile><Root><Group><Entry><String><Key>Title</Key><Value>a</Value></String>\(entry)</Entry></Group></Root></KeePassFile>"
-      return try ImportFixture.items(Data(text.utf8), .keepass)
-    }
-    let uri = "otpauth://totp/a?secret=JBSWY3DPEHPK3PXP"
-    for (settings, isKnown) in [
-      ("30;S", false), ("60;8", true), ("60;8;https://time.example", true), ("60", false), ("60;x", false), ("0;6", false),
-    ] {
-      let found = try read([("TOTP Seed", "JBSWY3DPEHPK3PXP"), ("TOTP Settings", settings)])
-      if isKnown {
-        #expect(found.values == ["a/": "", "a/#otpauth": "\(uri)&digits=8&period=60"] && found.reasons.isEmpty, "\(settings)")
-      } else {
-        #expect(found.values == ["a/": "", "a/#TOTP Seed": "JBSWY3DPEHPK3PXP"], "\(settings)")
-        #expect(found.said("a/")?.attributes == ["TOTP Settings": settings])
-        #expect(found.reasons == ["a: TOTP Seed (\(LeftOut.otherCodes))"])
-      }
-    }
-    let two = try read([("TimeOtp-Secret-Base32", "GEZDGNBVGY3TQOJQ"), ("TimeOtp-Algorithm", "HMAC-SHA-256"), ("otp", uri)])
-    #expect(two.values == ["a/": "", "a/#otpauth": uri, "a/#TimeOtp-Secret-Base32": "GEZDGNBVGY3TQOJQ"])
-    #expect(two.said("a/")?.attributes == ["TimeOtp-Algorithm": "HMAC-SHA-256"] && two.reasons.isEmpty)
-    let same = try read([("TimeOtp-Secret-Base32", "JBSWY3DPEHPK3PXP"), ("TOTP Seed", "JBSWY3DPEHPK3PXP")])
-    #expect(same.values == ["a/": "", "a/#otpauth": uri])
-    let own = try read([
-      ("TimeOtp-Secret-Base32", "JBSWY3DPEHPK3PXP"), ("TimeOtp-Algorithm", "HMAC-SHA-512"), ("TimeOtp-Length", "8"),
-    ])
-    #expect(own.values["a/#otpauth"] == "\(uri)&algorithm=SHA512&digits=8")
-  }
-
-  @Test func `of two seeds in an entry of 1Password the second is a field`() throws {
-    let text = #"""
-      {"accounts":[{"vaults":[{"attrs":{"name":""},"items":[{"overview":{"title":"a"},"details":{"sections":[{"fields":[
-       {"title":"one","value":{"totp":"otpauth://totp/a?secret=JBSWY3DPEHPK3PXP"}},{"title":"two","value":{"totp":"GEZDGNBVGY3TQOJQ"}}
-      ]}]}}]}]}]}
-      """#
-    let found = try ImportFixture.items(Data(text.utf8), .onePassword)
-    #expect(found.values == ["a/": "", "a/#otpauth": "otpauth://totp/a?secret=JBSWY3DPEHPK3PXP", "a/#two": "GEZDGNBVGY3TQOJQ"])
-  }
-
   @Test func `docker's credentials are found in whatever case their names stand, as docker finds them`() throws {
     let found = try ImportFixture.items(Data(#"{"Auths":{"a.example":{"AUTH":"YWRhOmh1c2g="}}}"#.utf8), .docker)
     #expect(found.values == ["docker:a.example/ada": "hush"])
-  }
-
-  @Test func `a seed of one-time passwords becomes the URI that holds it`() throws {
-    func made(_ text: String, _ digits: Int? = nil) throws -> String {
-      let field = try #require(try OneTimeSeed(SecretForm(Home.secret(text)), digits: digits)?.made(for: "a b"))
-      return "\(field.name) \(field.secret.plainText)"
-    }
-    #expect(try made("OTPAUTH://totp/x?secret=A") == "otpauth OTPAUTH://totp/x?secret=A")
-    #expect(try made("jbsw y3dp-ehpk3pxp", 8) == "otpauth otpauth://totp/a%20b?secret=JBSWY3DPEHPK3PXP&digits=8")
-    #expect(try made("steam://ABC") == "totp steam://ABC")
-    // What no code can be made of is kept, and not called a seed.
-    #expect(try made("jbswy3dpe") == "totp jbswy3dpe" && made("jbswy3dp=") == "totp jbswy3dp=")
-    #expect(OneTimeSeed(nil).map { _ in 0 } == nil)
   }
 }

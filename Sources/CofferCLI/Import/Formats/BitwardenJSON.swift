@@ -70,8 +70,8 @@ struct BitwardenJSON {
         case "folderId": folder = try scanner.textOrNothing()
         case "collectionIds" where scanner.peek() == UInt8(ascii: "["):
           try scanner.array { collections.append(try $0.textOrNothing()) }
-        case "creationDate": entry.created = Moment.parse(try scanner.textOrNothing())
-        case "revisionDate": entry.modified = Moment.parse(try scanner.textOrNothing())
+        case "creationDate": entry.created = entry.date("created", try scanner.dateText())
+        case "revisionDate": entry.modified = entry.date("modified", try scanner.dateText())
         case "deletedDate": isDeleted = try !scanner.textOrNothing().isEmpty
         case "archivedDate": entry.say(try scanner.textOrNothing(), as: "archived")
         case "login" where scanner.peek() == UInt8(ascii: "{"): try readLogin(&scanner)
@@ -96,7 +96,7 @@ struct BitwardenJSON {
         switch name {
         case "username": entry.user = try scanner.textOrNothing()
         case "password": entry.value = try scanner.secretOrNothing()
-        case "totp": entry.oneTime = OneTimeSeed(try scanner.secretOrNothing())
+        case "totp": try entry.takeSeed(OneTimeSeed(scanner.secretOrNothing()), as: name)
         case "uris" where scanner.peek() == UInt8(ascii: "["):
           try scanner.array { scanner in
             try scanner.object { scanner, name in
@@ -163,5 +163,14 @@ struct BitwardenJSON {
       found.leaveOut(entry.label, LeftOut.passkey, count: passkeys)
       found.leaveOut(entry.label, LeftOut.formerPasswords, count: former)
     }
+  }
+}
+
+extension JSONScanner {
+  /// A date as it stands there, as text or as a number; empty for `null`.
+  mutating func dateText() throws(StoreError) -> String {
+    guard peek() != UInt8(ascii: "\"") else { return try text() }
+    let date = try literal()
+    return date == "null" ? "" : date
   }
 }

@@ -59,7 +59,7 @@ struct CSVEntries {
       switch role {
       case .password: entry.value = try scanner.secret(cell)
       case .notes: notes = try scanner.secret(cell)
-      case .oneTime: entry.oneTime = OneTimeSeed(try scanner.secret(cell))
+      case .oneTime: try entry.takeSeed(OneTimeSeed(scanner.secret(cell)), as: names[index])
       case .lines: try Self.addLines(try scanner.secret(cell), to: &entry)
       case .kind: isNote = scanner.text(cell) == "note"
       default: Self.set(role, scanner.text(cell), in: &entry)
@@ -81,8 +81,8 @@ struct CSVEntries {
     case .folder: entry.folder = text
     // Not among characters: a combining mark after a comma makes one character of both.
     case .tags: entry.tags += text.unicodeScalars.split { $0 == "," || $0 == ";" }.map { trimmed(Substring($0)) }
-    case .created: entry.created = moment(text)
-    case .modified: entry.modified = moment(text)
+    case .created: entry.created = entry.date("created", text, read: moment)
+    case .modified: entry.modified = entry.date("modified", text, read: moment)
     case .attribute(let name): entry.say(text, as: name)
     case .mark(let name): if ["true", "1"].contains(text.lowercased()) { entry.tags.append(name) }
     case .password, .notes, .oneTime, .lines, .kind, .nothing: break

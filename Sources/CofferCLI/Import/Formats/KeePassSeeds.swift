@@ -12,6 +12,11 @@ struct KeePassSeeds {
     ("otp", []), ("TOTP Seed", ["TOTP Settings"]),
     ("TimeOtp-Secret-Base32", ["TimeOtp-Period", "TimeOtp-Length", "TimeOtp-Algorithm"]),
   ]
+  /// Seeds in another form than Base32, and those of codes that follow a counter, which KeePass 2.47 keeps as well.
+  private static let others: Set = [
+    "TimeOtp-Secret", "TimeOtp-Secret-Hex", "TimeOtp-Secret-Base64", "HmacOtp-Secret", "HmacOtp-Secret-Hex",
+    "HmacOtp-Secret-Base32", "HmacOtp-Secret-Base64",
+  ]
   private static let algorithms = ["HMAC-SHA-1": "SHA1", "HMAC-SHA-256": "SHA256", "HMAC-SHA-512": "SHA512"]
 
   private var seeds: [(key: String, secret: SecretForm)] = []
@@ -19,7 +24,7 @@ struct KeePassSeeds {
 
   /// Takes the text `key` where it has to do with one-time passwords; false where it has not.
   mutating func take(_ key: String, _ value: SecretForm) -> Bool {
-    if Self.kinds.contains(where: { $0.seed == key }) {
+    if Self.others.contains(key) || Self.kinds.contains(where: { $0.seed == key }) {
       seeds.append((key, value))
     } else if Self.kinds.contains(where: { $0.settings.contains(key) }) {
       settings.append((key, value.plainText))
@@ -29,26 +34,22 @@ struct KeePassSeeds {
     return true
   }
 
-  /// Gives `entry` the first seed whose codes can be made. Every other one becomes a field, and what belongs to no seed is said.
-  ///
-  /// - Returns: the fields with seeds of codes that cannot be made, such as Steam's, which have letters.
-  func add(to entry: inout ImportedEntry) -> [String] {
-    var (unmade, said) = ([String](), settings)
+  /// Gives `entry` the seeds with their settings, and says what belongs to none that makes its codes.
+  func add(to entry: inout ImportedEntry) throws {
+    var said = settings
     for kind in Self.kinds {
       let own = settings.filter { kind.settings.contains($0.key) }
       for seed in seeds where seed.key == kind.seed {
-        let made = Self.made(seed.secret, own)
-        if made == nil { unmade.append(seed.key) }
-        if let made, entry.oneTime?.isSame(as: made) ?? true {
-          entry.oneTime = made
-          said.removeAll { kind.settings.contains($0.key) }
-        } else {
-          entry.add(seed.secret, as: seed.key)
+        guard let made = Self.made(seed.secret, own) else {
+          entry.addOtherSeed(seed.secret, as: seed.key)
+          continue
         }
+        try entry.takeSeed(made, as: seed.key)
+        if entry.oneTime?.isSame(as: made) ?? false { said.removeAll { kind.settings.contains($0.key) } }
       }
     }
+    for seed in seeds where Self.others.contains(seed.key) { entry.addOtherSeed(seed.secret, as: seed.key) }
     for (key, value) in said { entry.say(value, as: key) }
-    return unmade
   }
 
   /// The seed with what is said of its codes; nil where that is not what this version makes codes by.

@@ -84,11 +84,10 @@ struct KeePassXML {
       default: try scanner.skipContent()
       }
     }
-    let (entry, unmade) = draft.finished()
+    let entry = try draft.finished()
     guard !isTrash else { return found.leaveOut(entry.label, LeftOut.inTrash) }
     found.add(entry)
     for name in draft.attachments { found.leaveOut(entry.label, part: name, LeftOut.attachment) }
-    for name in unmade { found.leaveOut(entry.label, part: name, LeftOut.otherCodes) }
     found.leaveOut(entry.label, LeftOut.formerPasswords, count: draft.former)
   }
 
@@ -97,7 +96,7 @@ struct KeePassXML {
     var entry = ImportedEntry()
     var attachments: [String] = []
     var former = 0
-    private var expiry: Date?, expires = false
+    private var expiry = "", expires = false
     private var seeds = KeePassSeeds()
 
     mutating func readString(_ scanner: inout XMLScanner) throws {
@@ -134,21 +133,20 @@ struct KeePassXML {
     mutating func readTimes(_ scanner: inout XMLScanner) throws {
       try scanner.children { scanner, tag in
         switch tag.name {
-        case "CreationTime": entry.created = Self.moment(try scanner.text())
-        case "LastModificationTime": entry.modified = Self.moment(try scanner.text())
-        case "ExpiryTime": expiry = Self.moment(try scanner.text())
+        case "CreationTime": entry.created = entry.date("created", try scanner.text(), read: Self.moment)
+        case "LastModificationTime": entry.modified = entry.date("modified", try scanner.text(), read: Self.moment)
+        case "ExpiryTime": expiry = try scanner.text()
         case "Expires": expires = try scanner.text().lowercased() == "true"
         default: try scanner.skipContent()
         }
       }
     }
 
-    /// The entry, and the fields with seeds of codes that cannot be made here.
-    func finished() -> (entry: ImportedEntry, unmade: [String]) {
+    func finished() throws -> ImportedEntry {
       var entry = entry
-      let unmade = seeds.add(to: &entry)
-      if expires { entry.expires = expiry }
-      return (entry, unmade)
+      try seeds.add(to: &entry)
+      if expires { entry.expires = entry.date("expires", expiry, read: Self.moment) }
+      return entry
     }
 
     /// ISO 8601, or in newer files the seconds since the year 1, eight bytes in Base64.

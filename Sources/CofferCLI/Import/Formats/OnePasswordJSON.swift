@@ -59,8 +59,8 @@ struct OnePasswordJSON {
         case "item": try read(&scanner)
         case "file": try readFile(&scanner)
         case "favIndex": if try scanner.literal() != "0" { entry.tags.append("favorite") }
-        case "createdAt": entry.created = Self.moment(try scanner.literal())
-        case "updatedAt": entry.modified = Self.moment(try scanner.literal())
+        case "createdAt": entry.created = entry.date("created", try scanner.dateText(), read: Self.moment)
+        case "updatedAt": entry.modified = entry.date("modified", try scanner.dateText(), read: Self.moment)
         case "state": state = try scanner.textOrNothing()
         case "trashed": if try scanner.literal() == "true" { state = "trashed" }
         case "categoryUuid": category = try scanner.textOrNothing()
@@ -147,9 +147,7 @@ struct OnePasswordJSON {
       }
       let name = title.isEmpty ? id : title
       if let file = value.file { files.append(file.isEmpty ? name : file) }
-      if let seed = value.oneTime {
-        if entry.oneTime == nil { entry.oneTime = seed } else { entry.add(seed.secret, as: name) }
-      }
+      try entry.takeSeed(value.oneTime, as: name)
       if let secret = value.secret {
         if main == nil, Self.mains.contains(id) || value.isKey { main = secret } else { entry.add(secret, as: name) }
       }

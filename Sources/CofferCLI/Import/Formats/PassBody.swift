@@ -107,9 +107,9 @@ struct PassBody {
       switch Part(part.name) {
       case .user: entry.say(value?.plainText ?? "", as: "user")
       case .url: if let value { entry.urls.append(value.plainText) }
-      case .oneTime where entry.oneTime == nil: entry.oneTime = OneTimeSeed(value)
+      case .oneTime: try entry.takeSeed(OneTimeSeed(value), as: part.name)
       case .other where isOld && part.name.lowercased() == "password" && entry.value == nil: entry.value = value
-      case .oneTime, .other: entry.add(value, as: part.name)
+      case .other: entry.add(value, as: part.name)
       }
     }
     let notes = try SecretBytes.written { (put) throws(StoreError) in
