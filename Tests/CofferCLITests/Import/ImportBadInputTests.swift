@@ -120,6 +120,7 @@ import Testing
       (head + "a,b,c,\"d\"e\n", 2, "follows the closing quote"),
       (head + String(repeating: ",", count: 300), 2, "more than 256 columns"),
       ("a,b\n", 1, "the columns are not those of Chrome"),
+      ("name,url,username,password,Password\na,b,c,d,e\n", 1, "a column of Chrome stands there twice"),
       ("", 1, "the columns are not those of Chrome"),
     ] {
       let error = Self.error(text, .chrome)
@@ -128,6 +129,9 @@ import Testing
     // A quote inside of a cell without quotes, empty lines, and the line ends of old systems are no damage.
     let found = try ImportFixture.items(Data("name,url,username,password\r\r\na,,b,c\"d\r\n\r\n".utf8), .chrome)
     #expect(found.values == ["a/b": "c\"d"])
+    // A column that the program does not have may be there twice.
+    let own = try ImportFixture.items(Data("name,url,username,password,pin,pin\na,,b,c,1,2\n".utf8), .chrome)
+    #expect(own.values == ["a/b": "c", "a/b#pin": "1", "a/b#pin (2)": "2"])
   }
 
   @Test func `XML cannot grow: a document type, entities of its own and endless nesting are refused`() throws {
@@ -151,6 +155,12 @@ import Testing
     // Passed over without recursion.
     let deep = String(repeating: "<x>", count: 20_000) + String(repeating: "</x>", count: 20_000)
     #expect(try ImportFixture.items(Data("<KeePassFile><Meta><Y>\(deep)</Y></Meta></KeePassFile>".utf8), .keepass).items.isEmpty)
+  }
+
+  @Test func `an entry of KeePass with two texts of one name is refused, as nobody knows which one is meant`() {
+    let texts = ["hunter1", "hunter2"].map { "<String><Key>Password</Key><Value>\($0)</Value></String>" }.joined()
+    let error = Self.error("<KeePassFile><Root><Group>\n<Entry>\(texts)</Entry></Group></Root></KeePassFile>", .keepass)
+    #expect(error?.kind == .damaged && error?.what == "line 2: an entry has two texts of one name", "\(error?.what ?? "read")")
   }
 
   @Test func `an export that only its own program can read is told so`() throws {

@@ -61,6 +61,23 @@ import Testing
       ])
   }
 
+  @Test func `of Bitwarden's CSV no line of the fields is lost, and of its JSON no collection`() throws {
+    let head = "name,login_uri,login_username,login_password,fields\n"
+    for (cell, fields) in [
+      ("alone\nPIN: 1", ["a/#fields": "alone", "a/#PIN": "1"]), ("one\ntwo", ["a/#fields": "one\ntwo"]),
+      ("\nPIN: 1\n2", ["a/#PIN": "1\n2"]),
+    ] {
+      let found = try ImportFixture.items(Data("\(head)a,,,pw,\"\(cell)\"\n".utf8), .bitwarden)
+      #expect(found.values == fields.merging(["a/": "pw"]) { first, _ in first }, "\(cell)")
+    }
+    let text = #"""
+      {"collections":[{"id":"1","name":"Ops"},{"id":"2","name":"Web"},{"id":"3","name":"Old"}],
+       "items":[{"type":1,"name":"a","folderId":null,"collectionIds":["2","1","9"],"login":{"password":"pw"}}]}
+      """#
+    let found = try ImportFixture.items(Data(text.utf8), .bitwarden)
+    #expect(found.said("a/")?.attributes == ["folder": "Web", "folder (2)": "Ops"])
+  }
+
   @Test func `1Password's archive: fields by kind, tags and vault, and the files are told`() throws {
     guard try ImportFixture.hasLibzip() else { return }
     let data = try ZipArchive(ImportFixture.path("1password.1pux")).content("export.data", limit: 1 << 20)
@@ -166,6 +183,13 @@ import Testing
     #expect(compared == 1)
     #expect(found.entries.map(\.user) == (0..<200).map { "user\($0)" })
     #expect(found.entries.map(\.cuts.count) == (0..<200).map { $0 == 7 ? 2 : 1 })
+  }
+
+  @Test func `of a host of gh each account whose token is in the keyring is told`() throws {
+    let text = "h:\n  users:\n    ann:\n      oauth_token: gho_a\n    bob:\n    eve: {}\n  user: bob\n"
+    let found = try ImportFixture.items(Data(text.utf8), .gh)
+    #expect(found.values == ["h/ann": "gho_a"])
+    #expect(found.leftOut == [LeftOut("h", part: "bob", LeftOut.inKeyring), LeftOut("h", part: "eve", LeftOut.inKeyring)])
   }
 
   @Test func `an entry of pass is split where people wrote its parts, and stays whole where they did not`() throws {

@@ -74,13 +74,13 @@ extension HelpTopic.Part {
       | `env` | an environment file; each variable becomes an account of `--service` |
 
       The value of an item is the password; of an entry without one it is what the entry is about: the text of a note, the number of a card, a
-      private key. Its service is the host of the first address, with a port where one stands there, else the title; its account is the user
-      name, its label the title. Every other secret becomes a field under its own name: `notes`, hidden fields, the code of a card. The field
-      `otpauth` holds the `otpauth://` URI of one-time passwords, made of the seed where that stands alone. A second seed becomes a field under its
-      own name. So does one whose codes Coffer does not make, and that is told: Steam's have letters, others follow a counter, or have fewer than 6
-      digits or more than 8. What is no secret becomes an attribute: `url`, `url 2` and so on, `folder`, `tag:NAME` with an empty value, fields that
-      are shown in the clear there too. Dates come along, and so does an expiry that is still to come; one that is past becomes the attribute
-      `expired`, as Coffer hands out no expired value.
+      private key. Its service is the host of the first address, with a port where one stands there, else the title; its account is the user name,
+      its label the title. Every other secret becomes a field under its own name: `notes`, hidden fields, the code of a card. The field `otpauth`
+      holds the `otpauth://` URI of one-time passwords, made of the seed where that stands alone. A second seed becomes a field under its own
+      name. So does one whose codes Coffer does not make, and that is told: Steam's have letters, others follow a counter, or have fewer than 6
+      digits or more than 8. What is no secret becomes an attribute: `url`, `url 2` and so on, `folder`, `folder (2)` and so on for more of
+      Bitwarden's collections, `tag:NAME` with an empty value, fields that are shown in the clear there too. Dates come along, and so does an
+      expiry that is still to come; one that is past becomes the attribute `expired`, as Coffer hands out no expired value.
 
       What `git-credentials` and `docker` import has the names that Coffer's helpers look for. `aws` makes an item of service `aws` for each
       profile that has a secret key, which is its value; the key's id and the session token come along, settings do not. In `pass` and `gopass`,
@@ -93,8 +93,9 @@ extension HelpTopic.Part {
       that cannot be read, entries without a secret and types that are not known are each told on standard error, and so is a name that had to be
       changed because another entry has it, or because of a control character. An attribute or field whose name begins with `coffer.`, as Coffer's
       own do, gets another name, and that is told; from `json` and `coffer`, which Coffer wrote, it keeps its name. JSON with an object that has a
-      name twice is refused with 65. So is a netrc in which a machine has two logins or two passwords, and a profile of `aws` with two secret
-      keys. Ids, icons and settings of the other program are of no use elsewhere and are not told.
+      name twice is refused with 65. So is a netrc in which a machine has two logins or two passwords, a profile of `aws` with two secret keys, an
+      entry of KeePass with two texts of one name, and CSV that has a column of its program twice. Ids, icons and settings of the other program
+      are of no use elsewhere and are not told.
 
       A terminal shows the plan first and asks; then it shows a total, and with `--verbose` each item. Elsewhere each item is printed and
       nothing asked, as with `--yes`, `--quiet` and `--json` at a terminal. `--dry-run` prints what would happen. `--on-duplicate

@@ -155,7 +155,9 @@ struct BitwardenJSON {
       var entry = entry
       guard !isDeleted else { return found.leaveOut(entry.label, LeftOut.inTrash) }
       guard let kind = Kind(rawValue: kind) else { return found.leaveOut(entry.label, LeftOut.unknownType) }
-      entry.folder = folders[folder] ?? collections.lazy.compactMap { folders[$0] }.first ?? ""
+      let places = ([folder] + collections).compactMap { folders[$0] }.filter { !$0.isEmpty }
+      entry.folder = places.first ?? ""
+      for place in places.dropFirst() { entry.say(place, as: "folder") }
       if kind == .note, entry.value == nil { entry.value = notes } else { entry.add(notes, as: "notes") }
       found.add(entry)
       for name in attachments { found.leaveOut(entry.label, part: name, LeftOut.attachment) }

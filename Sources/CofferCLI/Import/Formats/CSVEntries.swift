@@ -26,6 +26,13 @@ struct CSVEntries {
         .damaged, "line 1: the columns are not those of \(layouts[0].name): \(layouts[0].signs.sorted().joined(separator: ", "))",
         place: place, cure: "the export of the program with its first line, or another --from; nothing was imported")
     }
+    // Of two, the second would take the place of the first. A column that the program does not have becomes a field, and loses nothing.
+    let known = columns.map { $0.lowercased() }.filter { layout.roles[$0] != nil }
+    guard Set(known).count == known.count else {
+      throw StoreError(
+        .damaged, "line 1: a column of \(layout.name) stands there twice", place: place,
+        cure: "export it again; nothing was imported")
+    }
     return try file.withUnsafeBytes { raw in
       var scanner = CSVScanner(raw, place: place, hasBackslashes: layout.hasBackslashes)
       _ = try scanner.row()
@@ -112,22 +119,22 @@ struct CSVEntries {
     return Moment.parse(text)
   }
 
-  /// Fields of an entry in one cell, `name: value` a line; a line that is none goes on with the value before it.
+  /// Fields of an entry in one cell, `name: value` a line; a line that is none goes on with the value before it, or is one of `fields`
+  /// where there is none.
   private static func addLines(_ lines: SecretForm?, to entry: inout ImportedEntry) throws {
     guard let lines else { return }
     try lines.bytes.withUnsafeBytes { raw in
       var open: (name: String, range: Range<Int>)?
       for line in raw.split(separator: 0x0A, omittingEmptySubsequences: false) {
         guard let colon = line.indices.first(where: { line[$0] == UInt8(ascii: ":") }), colon > line.startIndex else {
-          if let last = open { open = (last.name, last.range.lowerBound..<line.endIndex) }
+          open = (open?.name ?? "fields", (open?.range.lowerBound ?? line.startIndex)..<line.endIndex)
           continue
         }
         if let last = open { entry.add(try SecretForm.copy(raw[last.range]), as: last.name) }
         let value = line[(colon + 1)...].drop { $0 == 0x20 }
         open = (String(decoding: line[..<colon], as: UTF8.self), value.startIndex..<line.endIndex)
       }
-      guard let last = open else { return entry.add(lines, as: "fields") }
-      entry.add(try SecretForm.copy(raw[last.range]), as: last.name)
+      if let last = open { entry.add(try SecretForm.copy(raw[last.range]), as: last.name) }
     }
   }
 }

@@ -21,6 +21,8 @@ struct GitHubHosts {
     /// The token that stands there once more, for who is active.
     var copy: Token?
     var tokens: [(user: String, token: Token)] = []
+    /// Its accounts, with tokens or without.
+    var users: [String] = []
   }
   private typealias Token = (form: SecretForm, cut: ImportedEntry.Cut)
 
@@ -57,6 +59,7 @@ struct GitHubHosts {
     let isNew = open.isEmpty ? names.insert(key).inserted : open[open.count - 1].names.insert(key).inserted
     guard isNew else { throw damaged("a name stands in a mapping twice", number) }
     if open.isEmpty { hosts.append(Host(name: key)) }
+    if open.count == 2, open[1].name == "users" { hosts[hosts.count - 1].users.append(key) }
     let scalar = try self.scalar(value.trimmed, number)
     if let scalar, !open.isEmpty { take(key, (scalar, line.lineCut), in: open.dropFirst().map(\.name)) }
     open.append(Key(indent: indent, name: key))
@@ -99,7 +102,14 @@ struct GitHubHosts {
         tokens.append((host.active, alone))
         copy = nil
       }
-      if tokens.isEmpty { found.leaveOut(host.name, LeftOut.inKeyring) }
+      if tokens.isEmpty {
+        found.leaveOut(host.name, LeftOut.inKeyring)
+      } else {
+        let named = Set(tokens.map { Array($0.user.utf8) })
+        for user in host.users where !named.contains(Array(user.utf8)) {
+          found.leaveOut(host.name, part: user, LeftOut.inKeyring)
+        }
+      }
       for (user, token) in tokens {
         var entry = ImportedEntry()
         entry.service = host.name

@@ -98,6 +98,8 @@ struct KeePassXML {
     var former = 0
     private var expiry = "", expires = false
     private var seeds = KeePassSeeds()
+    /// The names of its texts.
+    private var keys: Set<[UInt8]> = []
 
     mutating func readString(_ scanner: inout XMLScanner) throws {
       var key = ""
@@ -113,6 +115,8 @@ struct KeePassXML {
         }
       }
       guard let value else { return }
+      // Of two, the second would take the place of the first, and one of them would be nowhere.
+      guard keys.insert(Array(key.utf8)).inserted else { throw scanner.damaged("an entry has two texts of one name") }
       take(key, value, isProtected)
     }
 
