@@ -32,14 +32,16 @@ public final class Transaction {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable``, ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)``.
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     let form = try key.form(of: value)
-    try admitReplacing(key)
+    let former = try admitReplacing(key)
+    // Whoever catches its error has set nothing, and the former value stays too.
     if key.traits.endsWithSession { try noteSession(key) }
+    if let former { drop(former, of: key.name) }
     R.side(of: self).writes[key.name] = Write(form)
   }
 
   /// Removes what is stored for `key`, once the transaction commits.
   public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    try admitReplacing(key)
+    if let former = try admitReplacing(key) { drop(former, of: key.name) }
     R.side(of: self).writes[key.name] = .remove
   }
 
@@ -68,9 +70,9 @@ public final class Transaction {
 
   func end() { isOver = true }
 
-  private func admitReplacing<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+  private func admitReplacing<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> FormerValues? {
     try checkIsOn(key.name)
-    if let former = try key.admitReplacing(on: router) { drop(former, of: key.name) }
+    return try key.admitReplacing(on: router)
   }
 
   private func isSettled<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {

@@ -226,6 +226,25 @@ private struct Window: Codable, PlainValue, Equatable { var width = 1, height = 
     #expect(try bench.defaults().names() == [] && bench.vault.names() == [])
   }
 
+  @Test func `a set that the list of session keys stops leaves what an older program stored, and a removal needs no list`() throws
+  {
+    let bench = try Bench()
+    let defaults = try bench.defaults()
+    try defaults.setValue("ada", forKey: "account")
+    try defaults.save(.string("no list"), for: "coffer.session-keys")
+    let user = StorageKey("user", of: String.self).renamed(from: "account").endsWithSession()
+    let theme = StorageKey("theme", default: "light")
+    let app = try bench.app(Space(user), Space(theme))
+    try app.transaction { transaction in
+      let error = #expect(throws: StoreError.self) { try transaction.set("bob", for: user) }
+      #expect(error?.key == "coffer.session-keys")
+      try transaction.set("dark", for: theme)
+    }
+    #expect(try defaults.load("account") == .string("ada") && app.value(for: theme) == "dark")
+    try app.transaction { try $0.remove(user) }
+    #expect(try defaults.names() == ["coffer.session-keys", "theme"])
+  }
+
   @Test func `plain text whose name reads like a credential is reported at open`() throws {
     struct Keys: KeySpace {
       let token = StorageKey("github_token", of: String.self)

@@ -230,7 +230,8 @@ extension StorageKey {
 }
 
 extension StoreError {
-  /// Whether it is the stored value, and not a store, that stands in the way.
+  /// Whether it is the stored value, and not a store, that stands in the way. An error of the list of session keys counts as well: a
+  /// removal needs no list, and a set meets the error again when it comes to the list itself.
   fileprivate var isAboutTheValue: Bool {
     switch kind {
     case .undecodable, .unencodable, .expired, .clockBehind, .tooLarge: true
