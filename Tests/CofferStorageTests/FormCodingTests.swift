@@ -132,12 +132,51 @@ import Testing
     }
   }
 
+  /// A type that asks whether it is nil once it is nothing else.
+  struct Last: Codable, Equatable {
+    var text: String?
+    init(_ text: String?) { self.text = text }
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      do { text = try container.decode(String.self) } catch { guard container.decodeNil() else { throw error } }
+    }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(text)
+    }
+  }
+  /// Types that make do with whatever they get.
+  struct Lenient: Decodable, Equatable {
+    var number = 0
+    init(from decoder: any Decoder) throws { number = (try? decoder.singleValueContainer().decode(Int.self)) ?? 0 }
+  }
+  struct LenientFields: Decodable {
+    var number: Int?
+    enum Key: CodingKey { case number }
+    init(from decoder: any Decoder) throws {
+      number = try (try? decoder.container(keyedBy: Key.self))?.decodeIfPresent(Int.self, forKey: .number)
+    }
+  }
+  /// A type that knows nil, and will not have it.
+  struct NotNil: Decodable {
+    init(from decoder: any Decoder) throws {
+      guard try !decoder.singleValueContainer().decodeNil() else { throw CancellationError() }
+    }
+  }
+  struct LenientOfNotNil: Decodable {
+    init(from decoder: any Decoder) throws { _ = try? decoder.singleValueContainer().decode(NotNil.self) }
+  }
+  struct Field<Content: Decodable>: Decodable { var content: Content }
+
   @Test func `a field that is nil reads back where its type can be nil, and is missing where it cannot`() throws {
     #expect(try roundTrip(Box<Int?>(content: nil)) == .dictionary([:]))
     #expect(try roundTrip(Box<Int?>(content: 3)) == .dictionary(["content": .integer(3)]))
     #expect(try roundTrip(Box<Box<Date?>?>(content: nil)) == .dictionary([:]))
     #expect(try roundTrip(Box(content: Maybe(nil))) == .dictionary([:]))
     #expect(try roundTrip(Box(content: Maybe(3))) == .dictionary(["content": .integer(3)]))
+    #expect(try roundTrip(Box(content: Last(nil))) == .dictionary([:]))
+    #expect(try roundTrip(Box(content: Last("a"))) == .dictionary(["content": .string("a")]))
+    #expect(try roundTrip(Box(content: Empty())) == .dictionary(["content": .dictionary([:])]))
     func missing<V: Decodable>(_: V.Type) -> String? {
       let error = #expect(throws: DecodingError.self) { _ = try FormDecoder.decode(V.self, from: .dictionary([:])) }
       if case .keyNotFound(let key, _)? = error { return key.stringValue }
@@ -145,6 +184,8 @@ import Testing
     }
     #expect(missing(Box<Int>.self) == "content" && missing(Box<Size>.self) == "content")
     #expect(missing(Box<[Int?]>.self) == "content" && missing(Box<Box<Int?>>.self) == "content")
+    #expect(missing(Field<Empty>.self) == "content" && missing(Field<Lenient>.self) == "content")
+    #expect(missing(Field<LenientFields>.self) == "content" && missing(Field<LenientOfNotNil>.self) == "content")
   }
 
   struct Token: Codable, Equatable, SecretPayload { var text = "hush" }

@@ -8,6 +8,17 @@ internal import Testing
 private struct AuthToken: Codable, Equatable { var access = "hush-hush", expiry: Date? }
 private struct WindowV1: Codable, PlainValue, Equatable { var w = 800 }
 private struct Window: Codable, PlainValue, Equatable { var width = 1, height = 2 }
+/// Reads what is no number as none.
+private struct Lenient: Codable, Equatable {
+  var number: Int
+  init(_ number: Int) { self.number = number }
+  init(from decoder: any Decoder) throws { number = (try? decoder.singleValueContainer().decode(Int.self)) ?? 0 }
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(number)
+  }
+}
+private struct Pane: Codable, PlainValue, Equatable { var width: Lenient }
 
 @Suite struct MigrationTests {
   @Test func `of several former names the first with a value is taken, and the others cannot come back`() throws {
@@ -78,6 +89,15 @@ private struct Window: Codable, PlainValue, Equatable { var width = 1, height = 
     #expect(try defaults.load("window") == .dictionary(["width": .integer(800), "height": .integer(600)]))
     #expect(try defaults.load("count") == .integer(41))
     #expect(try bench.app(Space(window), Space(count)).migrations.done == [])
+  }
+
+  @Test func `a value of a former type is seen also where the fields of the present one take whatever they get`() throws {
+    let bench = try Bench()
+    try bench.defaults().setValue(WindowV1(), forKey: "pane")
+    let pane = StorageKey("pane", default: Pane(width: Lenient(1))).upgraded(from: WindowV1.self) { Pane(width: Lenient($0.w)) }
+    let app = try bench.app(Space(pane))
+    #expect(try app.value(for: pane) == Pane(width: Lenient(800)))
+    #expect(app.migrations.done == [Migration(key: "pane", .upgraded)])
   }
 
   @Test func `a conversion that fails leaves what is stored`() throws {

@@ -1,23 +1,49 @@
-/// Decodes a field that is not stored: a field that is nil is left out, and a type that can be nil reads as that. Whatever else is asked
-/// for is missing.
+/// Decodes a field that is not stored: a field that is nil is left out, and a type that asks whether it is nil reads as that. Whatever else
+/// is asked for is missing.
+///
+/// So is a type that asks for nothing, or that makes do without what it was refused: what lies there may be a value of a former type, which
+/// has other fields, and nobody would see that.
 struct AbsentDecoding: Decoder, SingleValueDecodingContainer {
+  /// What was answered last.
+  private final class Answer { var isNil = false }
+
   let place: CodingPlace
   let level: Int
   /// Which field is missing.
   let failure: DecodingError
+  private let answer = Answer()
+
+  init(place: CodingPlace, level: Int, failure: DecodingError) {
+    self.place = place
+    self.level = level
+    self.failure = failure
+  }
 
   var codingPath: [any CodingKey] { place.codingPath }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw failure }
-  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw failure }
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw refusal() }
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw refusal() }
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-  func decodeNil() -> Bool { true }
+  func decodeNil() -> Bool {
+    answer.isNil = true
+    return true
+  }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    let failure = refusal()
     // The bound is for types that ask for themselves again.
     guard !(type is any NativePlainValue.Type), level < FormEncoder.deepest else { throw failure }
-    return try type.init(from: AbsentDecoding(place: place, level: level + 1, failure: failure))
+    let inner = AbsentDecoding(place: place, level: level + 1, failure: failure)
+    let value = try type.init(from: inner)
+    guard inner.answer.isNil else { throw failure }
+    answer.isNil = true
+    return value
+  }
+
+  private func refusal() -> DecodingError {
+    answer.isNil = false
+    return failure
   }
 }
