@@ -96,6 +96,25 @@ struct LayerTests {
     #expect(try running.names() == [])
   }
 
+  @Test func `a domain that was removed gets no file from programs that synchronize and close it, until somebody writes it`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let (running, other) = (try folder.open(isShared: false), try folder.open(isShared: false))
+    try running.save(.integer(1), for: "a")
+    try DefaultsDomain("d", in: folder.path).remove()
+    try running.synchronize()
+    try running.scrub()
+    try other.close()
+    #expect(try folder.names() == [])
+    let writer = try folder.open(isShared: false)
+    try writer.save(.integer(2), for: "b")
+    #expect(try folder.names() == [".d.plist.coffer"])
+    try running.synchronize()
+    #expect(folder.exists("d.plist"))
+    #expect(try running.contents() == ["b": .integer(2)])
+  }
+
   @Test func `launch arguments`() {
     let cases: [([String], [String: String])] = [
       (["-theme", "dark"], ["theme": "dark"]), (["-theme=dark"], ["theme": "dark"]), (["-n", "-5"], ["n": "-5"]),

@@ -10,15 +10,18 @@ extension DefaultsEngine {
   /// - Parameters:
   ///   - deadline: until when to wait, for other threads and processes together; by default ``FileLock/patience`` from now on.
   ///   - checkingName: whether the journal's name is looked at in any case, and not only now and then.
+  ///   - keepingRemoved: whether `body` gets the journal of a domain that was removed too, into which it has nothing to write: no new one is
+  ///     made for it.
   /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, and what `body` throws.
   @inline(__always)
   func holdingLock<Result>(
-    until deadline: LockDeadline? = nil, checkingName: Bool = false, _ body: (Journal) throws(StoreError) -> Result
+    until deadline: LockDeadline? = nil, checkingName: Bool = false, keepingRemoved: Bool = false,
+    _ body: (Journal) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try checkProcess()
     try deciding.check(files.list.string)
     return try writing.withLock(until: deadline, busy: { busy }) { (writer, deadline) throws(StoreError) in
-      let journal = try acquire(&writer, deadline, checkingName)
+      let journal = try acquire(&writer, deadline, checkingName, keepingRemoved)
       defer { journal.unlock() }
       return try body(journal)
     }
@@ -29,12 +32,13 @@ extension DefaultsEngine {
 
   @inline(__always)
   private func acquire(
-    _ writer: inout WriterState, _ deadline: LockDeadline?, _ checkingName: Bool
+    _ writer: inout WriterState, _ deadline: LockDeadline?, _ checkingName: Bool, _ keepingRemoved: Bool
   ) throws(StoreError) -> Journal {
     guard let journal = writer.journal, journal.isWritable else { throw readOnly }
     try journal.lock(until: deadline)
     do {
       if try !journal.memory.isRetired(), CoarseClock.now() < writer.nextLinkCheck, !checkingName { return journal }
+      if keepingRemoved, try Relocation(engine: self).isRemovedForGood(journal) { return journal }
     } catch {
       journal.unlock()
       throw error

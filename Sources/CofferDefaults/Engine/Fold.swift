@@ -9,14 +9,17 @@ internal import SystemPackage
 struct Fold {
   let engine: DefaultsEngine
 
-  /// Folds, so that the list holds everything that was acknowledged, durably.
+  /// Folds, so that the list holds everything that was acknowledged, durably. Of a domain that was removed there is nothing to fold,
+  /// and no file is made.
   ///
   /// - Parameter scrubbing: also overwrites what the journal and the last good copy held before.
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others that say that every value is stored all the same; `.damaged`,
   ///   `.readOnly`, `.closed`.
   func synchronize(scrubbing: Bool = false) throws(StoreError) {
     do {
-      try engine.holdingLock(checkingName: true) { (journal) throws(StoreError) in try run(journal, scrubbing: scrubbing) }
+      try engine.holdingLock(checkingName: true, keepingRemoved: true) { (journal) throws(StoreError) in
+        if try journal.memory.use != .removed { try run(journal, scrubbing: scrubbing) }
+      }
     } catch {
       throw unfolded(error)
     }
@@ -82,13 +85,6 @@ struct Fold {
       let duration: UInt64
       do { duration = try state.journal?.memory.load(.foldTime) ?? 0 } catch { duration = 0 }  // Only paces the next one.
       return (UInt64(age), min(duration, Self.longestPaced))
-    }
-  }
-
-  /// Whether the journal is of a domain that was removed: there is nothing to fold, and who locks it makes a new one.
-  var isOfRemovedDomain: Bool {
-    engine.state.withLock { state in
-      do { return try state.journal?.memory.use == .removed } catch { return false }  // A damaged one is the fold's to tell.
     }
   }
 
@@ -207,7 +203,6 @@ final class IdleFold: Sendable {
     let isDue = foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
     guard isDue else { return wait(engine, Self.quiet) }
     isScheduled.store(false, ordering: .relaxed)
-    if Fold(engine: engine).isOfRemovedDomain { return }
     do {
       try Fold(engine: engine).synchronize()
       pause.store(Self.quiet, ordering: .relaxed)

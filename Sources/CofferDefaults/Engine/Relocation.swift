@@ -18,6 +18,12 @@ struct Relocation {
     return try journal.isGone()
   }
 
+  /// Whether the domain of `journal` was removed, and nobody has made it anew where the origin leads to now.
+  func isRemovedForGood(_ journal: Journal) throws(StoreError) -> Bool {
+    guard try journal.memory.use == .removed else { return false }
+    return try FileStatus(ofLinkAt: currentFiles().journal) == nil
+  }
+
   /// The files that the origin leads to now. A folder that is missing is not made: it was moved or removed, with its files.
   private func currentFiles() throws(StoreError) -> ListFiles { try ListFiles(resolving: engine.origin, makingFolder: false) }
 
