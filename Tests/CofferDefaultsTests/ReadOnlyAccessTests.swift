@@ -62,8 +62,26 @@ import Testing
     calls.open = { path, flags, mode in flags & O_ACCMODE == O_RDONLY ? open(path, flags, mode) : -EROFS }
     let first = try folder.open(calls: calls)
     #expect(kind { try first.save(.integer(1), for: "a") } == .readOnly)
+    #expect(try folder.open(calls: calls).engine === first.engine, "it still cannot")
     try folder.open().save(.integer(2), for: "a")
     #expect(try first.load("a") == .integer(2))
+  }
+
+  @Test
+  func `stores of a domain that cannot be written share what they read, until there is a journal to read too`() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("<plist><dict><key>a</key><integer>1</integer></dict></plist>", to: "d.plist")
+    var calls = SystemCalls()
+    let open = calls.open
+    calls.open = { path, flags, mode in flags & O_ACCMODE == O_RDONLY ? open(path, flags, mode) : -EROFS }
+    let (first, second) = (try folder.open(calls: calls), try folder.open(calls: calls))
+    #expect(!folder.exists(".d.plist.coffer") && first.engine === second.engine)
+    #expect(try second.load("a") == .integer(1))
+    // As another user does, who may write the folder.
+    try folder.open(isShared: false).save(.integer(2), for: "a")
+    let third = try folder.open(calls: calls)
+    #expect(try third.engine !== first.engine && third.load("a") == .integer(2))
+    #expect(try folder.open(calls: calls).engine === third.engine)
   }
 
   @Test

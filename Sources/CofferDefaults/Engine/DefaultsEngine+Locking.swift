@@ -10,8 +10,8 @@ extension DefaultsEngine {
   /// - Parameters:
   ///   - deadline: until when to wait, for other threads and processes together; by default ``FileLock/patience`` from now on.
   ///   - checkingName: whether the journal's name is looked at in any case, and not only now and then.
-  ///   - keepingRemoved: whether `body` gets the journal of a domain that was removed too, into which it has nothing to write: no new one is
-  ///     made for it.
+  ///   - keepingRemoved: whether `body` gets the journal of a domain that was removed too, into which it has nothing to write: no new one
+  ///     is made for it.
   /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, and what `body` throws.
   @inline(__always)
   func holdingLock<Result>(
@@ -73,4 +73,13 @@ extension DefaultsEngine {
 
   /// Whether this process may write the domain.
   var isWritable: Bool { state.withLock { $0.journal?.isWritable ?? false } }
+
+  /// Whether `new`, which was opened just now, can write no more than this one, and reads the same files: one without a journal looks for
+  /// none.
+  func isAsUnwritable(as new: DefaultsEngine) -> Bool {
+    guard !isWritable, !new.isWritable, files.list == new.files.list else { return false }
+    return hasJournal == new.hasJournal
+  }
+
+  private var hasJournal: Bool { state.withLock { $0.journal != nil } }
 }

@@ -4,8 +4,9 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
-/// A store's share in the engine of a property list: one engine for each list of a process, however many stores have it open.
-/// The kernel's lock belongs to an open file, so a second engine in one process would wait for the first.
+/// A store's share in the engine of a property list: one engine for each list of a process, however many stores have it open to write.
+/// The kernel's lock belongs to an open file, so a second engine in one process would wait for the first. A store that is opened for
+/// reading alone takes no lock, and has an engine of its own.
 final class EngineLease: Sendable {
   let engine: DefaultsEngine
   private let key: EngineRegistry.Key?
@@ -77,13 +78,17 @@ enum EngineRegistry {
     }
     do {
       return try slot.engine.withLock(until: deadline, busy: { key.busy }) { (engine, _) throws(StoreError) in
-        // One that could not write takes no lock that another would wait for, and whoever opens the domain again was told to: by now it
-        // may be writable.
         if let engine, engine.isWritable {
           engine.adopt(options)
           return engine
         }
+        // One that could not write takes no lock that another would wait for, and whoever opens the domain again was told to: by now it
+        // may be writable.
         let new = try make()
+        if let engine, engine.isAsUnwritable(as: new) {
+          engine.adopt(options)
+          return engine
+        }
         engine = new
         return new
       }
