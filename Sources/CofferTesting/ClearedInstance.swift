@@ -13,12 +13,13 @@ enum TestDomain {
   /// ``/CofferDefaults/DefaultsDomain/longestName`` bytes.
   private static let longestText = 160
 
-  static func name(_ function: String, _ fileID: String) -> String {
+  static func name(_ function: String, _ fileID: String, of test: Test.ID? = Test.current?.id) -> String {
     let parts = fileID.split(separator: "/").map { $0.prefix { $0 != "." } } + [function.prefix { $0 != "(" }]
     let text = parts.map { part in String(part.map { isPlain($0) ? $0 : "_" }) }.joined(separator: ".")
-    // A suite's init is one function for all of its tests, and one name for those of all suites of a file.
-    let test = Test.current.map { String(describing: $0.id) } ?? ""
-    return "\(text.prefix(longestText)).\(digits(of: [fileID, function, test].joined(separator: "\n")))"
+    // A suite's init is one function for all of its tests, and one name for those of all suites of a file. The line where the test stands
+    // is left out: with each edit above it there would be another domain, and the files of the former one would stay.
+    let path = test.map { [$0.moduleName] + $0.nameComponents } ?? []
+    return "\(text.prefix(longestText)).\(digits(of: ([fileID, function] + path).joined(separator: "\n")))"
   }
 
   /// The same in every run, so that a run finds the files of the last one, and adds none. FNV-1a of 64 bits (Fowler, Noll and Vo).
@@ -40,7 +41,8 @@ extension DefaultsStore {
   /// ```
   ///
   /// It lies in ``/CofferTesting/TestHome/current``, or in a folder for this user's tests. A suite may make it in its `init`, and each of
-  /// its tests has another. The cases of a parameterised test have one: give those a home each with ``/CofferTesting/IsolatedDefaults``.
+  /// its tests has another. The cases of a parameterised test have one, and so have tests of one suite whose names differ in nothing but
+  /// the types of arguments: give those a home each with ``/CofferTesting/IsolatedDefaults``.
   ///
   /// Where Swift Testing runs no test, as in XCTest, in a detached task or on a thread of the test's own, the calling function stands for
   /// the test: two tests have one domain if one function, as `setUp()`, makes it for both, or two of one name in a file.
