@@ -87,8 +87,9 @@ extension Session {
       let present = try versions(of: key)
       let old = try live(key)
       if let old, present != asked || stale != old { return .renewed(old) }
-      // Last before the server is asked: without the file, another has a turn too.
-      guard turn.isAlone(at: lockFile) else { continue }
+      // What was stored since the versions were read came before the renewal, and is no login in its midst. Last before the server is
+      // asked: without the file, another has a turn too.
+      guard try versions(of: key) == present, turn.isAlone(at: lockFile) else { continue }
       isHandedOn = true
       return .turn(turn, old: old, present: present)
     }
@@ -137,9 +138,10 @@ extension Session {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/notFound`` where nothing does.
   private func versions<Credential>(of key: StorageKey<Sealed<Credential>?, Vault>) throws(StoreError) -> [RecordVersion] {
     var versions: [RecordVersion] = []
-    for name in key.names { versions.append(try router.vault.version(of: name)) }
+    // The key's own name last: what leaves a former one for it meanwhile is not missed at both.
+    for name in key.names.reversed() { versions.append(try router.vault.version(of: name)) }
     guard versions.contains(where: { $0 != .absent }) else { throw loggedOut(key.name) }
-    return versions
+    return versions.reversed()
   }
 
   private func loggedOut(_ key: String) -> StoreError {
