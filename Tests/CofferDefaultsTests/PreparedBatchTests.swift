@@ -245,6 +245,28 @@ struct PreparedBatchTests {
     #expect(decisions == 1)
   }
 
+  @Test func `a journal that is full for writes has room for the outcome of a transaction that it took`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open(isShared: false)
+    try store.save(.string("before"), for: "a")
+    try store.synchronize()
+    let prepared = Record.Prepared(id: .random(), place: "x", changes: [("a", .string("after"))])
+    let room = Record.prepare(prepared).count
+    // Filled by hand, as a journal is in the end whose folds fail.
+    try store.engine.holdingLock { (journal) throws(StoreError) in
+      try store.engine.state.withLock { (state) throws(StoreError) in
+        let free = JournalLayout.capacity - JournalLayout.keptForOutcomes - state.seen.end
+        state.seen = try journal.append(free - room, after: state.seen) { _ in }
+      }
+    }
+    let long = PlainForm.string(String(repeating: "x", count: room))
+    #expect(kind { try store.save(long, for: "b") } == .tooLarge(limit: JournalLayout.capacity))
+    var batch = Batch<Plain>()
+    batch.writes["a"] = .set(.string("after"))
+    try store.commit(batch, decision: Decision(place: "x") { (_) throws(StoreError) in })
+    #expect(try store.load("a") == .string("after"))
+  }
+
   @Test func `an expectation that does not hold is a conflict, before the decision`() throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)

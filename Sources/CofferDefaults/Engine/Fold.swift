@@ -167,13 +167,16 @@ final class IdleFold: Sendable {
   private let pause = Atomic<UInt64>(quiet)
 
   /// A pause this long is idleness: long enough to join the writes of one user action, short enough for the promise.
-  private static let quiet: UInt64 = 250_000_000
+  static let quiet: UInt64 = 250_000_000
   /// Under steady writes a fold comes after this time, which leaves the fold itself some of the second.
   private static let longest: UInt64 = 750_000_000
   /// Between tries at a fold that fails again and again: they cost little then.
   private static let longestPause: UInt64 = 60_000_000_000
   /// Under steady writes a large list is folded less often: at most one part of this many is spent on it.
   private static let share: UInt64 = 10
+
+  /// The pause that follows one after which a fold failed again.
+  static func pause(after pause: UInt64) -> UInt64 { min(2 * pause, longestPause) }
 
   /// Notes a write.
   @inline(__always)
@@ -211,7 +214,7 @@ final class IdleFold: Sendable {
       // disk or a lock, is tried again: perhaps nobody writes any more.
       guard error.underlying is Errno || error.kind == .busy, !isScheduled.exchange(true, ordering: .relaxed) else { return }
       let next = pause.load(ordering: .relaxed)
-      pause.store(min(2 * next, Self.longestPause), ordering: .relaxed)
+      pause.store(Self.pause(after: next), ordering: .relaxed)
       wait(engine, next)
     }
   }
