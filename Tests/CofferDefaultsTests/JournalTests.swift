@@ -182,6 +182,7 @@ struct JournalTests {
     #expect(folder.exists("d.plist"))
     #expect(try FileStatus(at: folder.file(".d.plist.coffer"))?.size ?? 0 < 2 * JournalLayout.foldAt)
   }
+
   @Test func `the pause before a fold that failed is tried again grows to a minute, and no further`() {
     let pauses = Array(sequence(first: IdleFold.quiet) { IdleFold.pause(after: $0) }.prefix(12))
     #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0 < $1 || $0 == 60_000_000_000 })
