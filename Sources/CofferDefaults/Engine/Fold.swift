@@ -55,7 +55,7 @@ struct Fold {
   func run(_ journal: Journal, scrubbing: Bool = false) throws(StoreError) {
     let begin = CoarseClock.now()
     for _ in 0..<Self.attempts {
-      guard let plan = try plan(journal, evenIfEmpty: scrubbing) else { return }
+      guard let plan = try plan(journal, evenIfEmpty: scrubbing) else { return try journal.completeFold() }
       guard let list = try write(plan, journal) else { continue }  // Another program rewrote the list meanwhile.
       // Before the records of these batches go, which are the last to name them.
       PreparedBatches(engine: engine).forgetFinished()
@@ -143,6 +143,8 @@ struct Fold {
       try journal.memory.remember(carried: state.carried)
       state.carried = []
       let survivors = state.batches.records
+      // Cleared by the sync below, or by whoever writes or folds next.
+      try journal.memory.store(Journal.unsyncedEpoch, .unsynced)
       state.seen = try journal.beginEpoch(
         after: state.seen, list: list, foldedFrom: survivors.isEmpty ? plan.pureWord : nil, survivors: survivors,
         writer: engine.writer)

@@ -198,6 +198,7 @@ final class Journal: Sendable {
     _ encode: (UnsafeMutableRawBufferPointer) -> Void
   ) throws(StoreError) -> JournalWord {
     guard word.end + count + kept <= JournalLayout.capacity else { throw full }
+    try completeFold()
     try reserve(word.end + count)
     try memory.fill(count, at: JournalLayout.headerBytes + word.end, encode)
     calls.reached?(.recordCopied)
@@ -214,11 +215,22 @@ final class Journal: Sendable {
   ///
   /// Source: fsync(2), under EIO.
   func synchronize() throws(StoreError) {
-    if try memory.load(.unsynced) != 0 { try storeAgain() }
-    try memory.store(1, .unsynced)
+    let unsynced = try memory.load(.unsynced)
+    if unsynced != 0 { try storeAgain() }
+    try memory.store(max(unsynced, 1), .unsynced)
     let result = calls.synchronize(fd)
     guard result == 0 else { throw StoreError(errno: -result, "make the journal durable", place: path) }
     try memory.store(0, .unsynced)
+  }
+
+  /// What the header says until an epoch is durable that a fold has begun.
+  static let unsyncedEpoch: UInt64 = 2
+
+  /// Makes the epoch durable whose fold died, or failed, before it was. No record may be written before: it takes the place of one of the
+  /// epoch before, and a power loss that brought that epoch's header back would find some of its records, with values older than the list's.
+  @inline(__always)
+  func completeFold() throws(StoreError) {
+    if try memory.load(.unsynced) == Self.unsyncedEpoch { try synchronize() }
   }
 
   /// Stores the records of the present epoch over themselves; the caller stores to the header.
@@ -246,11 +258,13 @@ final class Journal: Sendable {
     }
     let field = JournalLayout.start(of: new.epoch)
     try memory.store(CheckedNumber(UInt32(begin), in: field).rawValue, field)
+    try memory.store(foldedFrom?.rawValue ?? 0, .foldedFrom)
+    try memory.publish(new)
+    // Only now: a fold that dies, or fails, before its word is repeated. With this list named already, the one that repeats it would take
+    // what another program had put into the list for something that every reader knows.
     try memory.store(list.inode, .listInode)
     try memory.store(list.modified, .listModified)
     try memory.store(list.size, .listSize)
-    try memory.store(foldedFrom?.rawValue ?? 0, .foldedFrom)
-    try memory.publish(new)
     return new
   }
 

@@ -63,7 +63,8 @@ enum JournalLayout {
     case carriedSecond = 208
     case carriedThird = 216
     case carriedFourth = 224
-    /// Not zero from before a sync of the file until one has succeeded: see ``Journal/synchronize()``.
+    /// Not zero from before a sync of the file until one has succeeded, and 2 where a fold's epoch waits for that: see
+    /// ``Journal/synchronize()`` and ``Journal/completeFold()``.
     case unsynced = 232
   }
 
