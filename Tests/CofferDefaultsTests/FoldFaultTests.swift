@@ -80,7 +80,7 @@ private final class NotedDisk: Sendable {
   }
 }
 
-/// Folds that die or fail near their end, and what comes after them.
+/// Folds that die or fail near their end, and what comes after them; and what must be durable before it is given up elsewhere.
 @Suite
 struct FoldFaultTests {
   @Test func `a fold whose last sync failed is not done, and synchronize() says so until it is`() throws {
@@ -134,6 +134,20 @@ struct FoldFaultTests {
     try store.save(.integer(1), for: "next")
     try store.save(.integer(2), for: "next")
     #expect(disk.events() == [.sync, .record, .record])
+  }
+
+  @Test func `what a journal held that lost its name is durable in the other before it is given up`() throws {
+    let folder = try TemporaryFolder()
+    let disk = NotedDisk(folder)
+    let store = try folder.open(isShared: false, calls: disk.calls)
+    try store.save(.integer(1), for: "a")
+    #expect(rename(folder.file(".d.plist.coffer").string, folder.file("moved").string) == 0)
+    let due = CoarseClock.now() + CoarseClock.lookInterval
+    #expect(eventually { CoarseClock.now() > due })
+    _ = disk.events()
+    try store.save(.integer(2), for: "b")
+    // The new file, what was carried over, and the write itself, which waits for no disk.
+    #expect(disk.events() == [.sync, .record, .sync, .record])
   }
 
   @Test func `another program's change reaches all readers, though the fold that took it up was given up before its last step`()

@@ -252,6 +252,27 @@ struct MovedFileTests {
     #expect(try next.load("n") == .integer(100) && next.load("removed") == nil)
   }
 
+  @Test(.tags(.process), .wholeRun)
+  func `what a dying process carried over is not brought back by an idle one after a second move either`() throws {
+    let folder = try TemporaryFolder()
+    let idle = try folder.open(isShared: false)
+    try increment(idle, times: 3)
+    let tool = try Tool("carry-and-die", folder, "2")
+    #expect(tool.firstLine() == "moved")
+    tool.finish()
+    #expect(tool.wasKilled)
+    let next = try folder.open(isShared: false)
+    try next.save(.integer(100), for: "n")
+    try files.moveItem(atPath: folder.file(".d.plist.coffer").string, toPath: folder.file("moved again").string)
+    #expect(untilTheNextLookIsDue())
+    // Goes on in a third journal, whose records go with the fold.
+    try next.save(.integer(1), for: "other")
+    try next.synchronize()
+    #expect(untilTheNextLookIsDue())
+    #expect(try idle.load("n") == .integer(100))
+    #expect(try next.load("n") == .integer(100))
+  }
+
   @Test(.tags(.process), .wholeRun) func `a writer that was stopped while the journal was moved loses nothing when it goes on`()
     throws
   {

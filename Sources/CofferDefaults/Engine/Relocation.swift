@@ -166,8 +166,8 @@ struct Relocation {
     // Where somebody has begun with it and died, the new journal says whether he had written these values. If he had, what stands there
     // is his work, or newer. If not, somebody else may have begun to write.
     let identity = try old.memory.identity
-    var isWritten = there.carried.contains(identity)
-    if !isWritten { isWritten = try new.memory.hasCarried(identity) }
+    let carried = try there.carried + new.memory.carried
+    let isWritten = carried.contains(identity)
     var newer = isWritten ? names : []
     if !isWritten, use == .beingCarried {
       newer = try new.changedNames(there.start..<there.seen.end, epoch: there.seen.epoch)
@@ -177,17 +177,18 @@ struct Relocation {
     }
     try old.memory.mark(.beingCarried)
     engine.calls.reached?(.carrying)
-    if !isWritten { try engine.append((changes.isEmpty ? [] : [.write(changes)]) + [.carried(identity)], &there, new) }
+    // What was carried over into the old one is in the new one by that too: whoever has such a journal open finds the new one alone.
+    let identities = try (old.memory.carried + state.carried).filter { !carried.contains($0) } + [identity]
+    let values: [Record] = changes.isEmpty ? [] : [.write(changes)]
+    if !isWritten { try engine.append(values + identities.map { .carried($0) }, &there, new) }
     // One that the new journal has completed must not be prepared again: the vault may still remember it as committed, and its old
     // values would then take the place of newer ones.
     let known = Set(there.batches.prepared.map(\.id) + there.batches.finished.map(\.id))
-    for batch in state.batches.prepared where !known.contains(batch.id) {
-      try engine.append(.prepare(batch), &there, new)
-      // As durable as it was.
-      try new.synchronize()
-    }
+    for batch in state.batches.prepared where !known.contains(batch.id) { try engine.append(.prepare(batch), &there, new) }
     // The changes of these were carried as values; the names go along, so that they are forgotten after a fold.
     for record in state.batches.finishedRecords { try engine.append(record, &there, new) }
+    // As durable as it was: batches, and values of those that were committed, are it before any fold.
+    try new.synchronize()
     engine.calls.reached?(.carried)
     try old.memory.mark(.carried)
   }

@@ -82,21 +82,26 @@ extension JournalMemory {
     try mark(.current)
   }
 
-  /// Whether the journal `identity` was carried over into this one before the present epoch.
-  func hasCarried(_ identity: UInt64) throws(StoreError) -> Bool {
-    // Zero is a field not yet used, and all that is left of a header overwritten with zeros: that journal's values were not carried over.
-    guard identity != 0 else { return false }
-    for field in JournalLayout.carried where try load(field) == identity { return true }
-    return false
+  /// The journals that were carried over into this one before the present epoch, the latest last.
+  var carried: [UInt64] {
+    get throws(StoreError) {
+      var all: [UInt64] = []
+      for field in JournalLayout.carried { all.append(try load(field)) }
+      // Zero is a field not yet used, and all that is left of a header overwritten with zeros: that journal's values were not carried over.
+      return all.filter { $0 != 0 }
+    }
   }
 
   /// Remembers journals that were carried over, whose records the next epoch will not have.
   func remember(carried identities: [UInt64]) throws(StoreError) {
     guard !identities.isEmpty else { return }
-    var all: [UInt64] = []
-    for field in JournalLayout.carried { all.append(try load(field)) }
-    all = (all + identities).suffix(JournalLayout.carried.count)
-    for (field, identity) in zip(JournalLayout.carried, all) { try store(identity, field) }
+    // Each has one field: a fold that died behind this is repeated, and must not push another journal out by that.
+    var all = try [UInt64](repeating: 0, count: JournalLayout.carried.count) + carried
+    for identity in identities where identity != 0 {
+      all.removeAll { $0 == identity }
+      all.append(identity)
+    }
+    for (field, identity) in zip(JournalLayout.carried, all.suffix(JournalLayout.carried.count)) { try store(identity, field) }
   }
 
   /// The error of a header that no version of Coffer wrote: of another program's file, or of one whose bits have changed.

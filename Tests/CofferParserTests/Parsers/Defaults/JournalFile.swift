@@ -41,7 +41,7 @@ final class JournalFile: Sendable {
   private static func follow(_ journal: Journal) throws {
     try journal.checkFormat()
     _ = (journal.holder, try journal.memory.list, try journal.memory.isRetired())
-    for identity: UInt64 in [0, 1, .max] { _ = try journal.memory.hasCarried(identity) }
+    _ = try journal.memory.carried
     let word = try journal.wholeWord()
     let start = try journal.memory.start(of: word)
     guard start <= word.end, word.end <= Self.room else { throw journal.memory.damagedHeader }
