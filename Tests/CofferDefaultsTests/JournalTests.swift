@@ -110,6 +110,32 @@ struct JournalTests {
     #expect(try folder.open(isShared: false).names().count == 21)
   }
 
+  @Test func `a record that a power loss took does not come back with the next one`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open(isShared: false)
+    for name in ["a", "b", "c"] { try store.save(.integer(1), for: name) }
+    // Another boot, and the record in the middle did not get to the disk.
+    let middle = JournalLayout.headerBytes + Record.write([("a", .integer(1))]).count
+    try damage(folder, at: JournalLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
+    try damage(folder, at: middle, [UInt8](repeating: 0, count: Record.headerBytes))
+    let after = try folder.open(isShared: false)
+    #expect(try after.names() == ["a"])
+    // A record of the same length, in the same place.
+    try after.save(.integer(2), for: "b")
+    try damage(folder, at: JournalLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
+    #expect(try folder.open(isShared: false).contents() == ["a": .integer(1), "b": .integer(2)])
+  }
+
+  @Test func `a journal that is remembered as carried over several times takes no other's place`() throws {
+    let folder = try TemporaryFolder()
+    let journal = try #require(try folder.open(isShared: false).engine.state.withLock { $0.journal })
+    try journal.memory.remember(carried: [1, 2, 3])
+    for _ in 0..<3 { try journal.memory.remember(carried: [4]) }
+    #expect(try journal.memory.carried == [1, 2, 3, 4])
+    try journal.memory.remember(carried: [2, 5])
+    #expect(try journal.memory.carried == [3, 4, 2, 5])
+  }
+
   @Test func `a foreign header is damage and a newer format says so`() throws {
     let folder = try TemporaryFolder()
     try folder.open(isShared: false).save(.integer(1), for: "k")

@@ -127,6 +127,7 @@ extension Journal {
     let found = JournalWord(epoch: word.epoch, end: end)
     guard isWritable else { return scanned.store(found.rawValue, ordering: .relaxed) }
     try memory.store(Self.trusted(size), .allocated)
+    try wipe(end..<max(end, room))
     try memory.publish(found)
     try synchronize()
     // A journal that is durable under no name would take a prepared batch with it. Its maker may have died too soon to see to that.
@@ -135,6 +136,26 @@ extension Journal {
     try memory.store(BootID.current.high, .bootHigh)
     try memory.store(BootID.current.low, .bootLow)
   }
+
+  /// Overwrites what stands behind the last whole record. There may be others of this epoch behind one that was torn, and a new one of just its
+  /// length would make them follow again: the next power loss would bring them back, over newer values.
+  private func wipe(_ range: Range<Int>) throws(StoreError) {
+    var begin = range.lowerBound
+    while begin < range.upperBound {
+      // Block by block: a store into a hole, as a copy of the file may have them, ends the process where the disk is full.
+      let end = min((begin / Self.blockBytes + 1) * Self.blockBytes, range.upperBound)
+      let isBlank = try withRecords(begin..<end) { (bytes) throws(StoreError) in bytes.allSatisfy { $0 == 0 } }
+      if !isBlank {
+        try memory.fill(end - begin, at: JournalLayout.headerBytes + begin) {
+          _ = $0.initializeMemory(as: UInt8.self, repeating: 0)
+        }
+      }
+      begin = end
+    }
+  }
+
+  /// Bytes of a block on the disk, as a rule.
+  private static let blockBytes = 4096
 
   /// Without a power loss, what was committed is there.
   private func check(_ word: JournalWord, _ status: FileStatus) throws(StoreError) {
