@@ -21,6 +21,7 @@ struct PostgresLog: LogRows {
       } else {
         answer = try rows.asked(Self.question(rows.schema), [.number(next), .number(Int64(count))], Self.types)
       }
+      guard answer.count <= count else { throw rows.damaged("the log has more rows than were asked for") }
       for row in 0..<answer.count {
         let seq = try answer.number(row, 0)
         guard seq >= next else { throw rows.damaged("the log is not in order") }
