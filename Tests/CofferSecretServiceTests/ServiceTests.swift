@@ -241,6 +241,8 @@ import Testing
     let (one, two) = ("caf\u{E9}", "cafe\u{301}")
     #expect(try setAlias(one, BusClient.login) == "" && read(one) == BusClient.login && read(two) == "/")
     #expect(try setAlias(two, BusClient.login) == "InvalidArgs" && read(one) == BusClient.login && read(two) == "/")
+    #expect(try setAlias(one, "/") == "" && read(one) == "/")
+    #expect(try setAlias(two, BusClient.login) == "" && read(two) == BusClient.login && read(one) == "/")
   }
 
   private static func hexadecimal(_ text: String) -> String { text.utf8.map { String($0, radix: 16) }.joined() }

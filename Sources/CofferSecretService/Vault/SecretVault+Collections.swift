@@ -58,8 +58,13 @@ extension SecretVault {
   private func write(_ name: String, _ metadata: ItemMetadata, by client: AgentClient) throws(Refusal) {
     let empty = try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes(zeros: 0) }
     let form = SecretForm(empty, metadata: metadata)
-    _ = try asking(ObjectPath.of(collection: name)) { () throws(StoreError) in
-      try client.set(form, for: ItemName(service: VaultNaming.collections, account: name))
+    try asking(ObjectPath.of(collection: name)) { () throws(StoreError) in
+      let item = try ItemName(service: VaultNaming.collections, account: name)
+      // One that is there is described: a set keeps the attributes that it leaves empty, and so the last alias that shall go.
+      do throws(StoreError) { _ = try client.apply([.describe(item, as: metadata)]) } catch {
+        guard error.kind == .notFound else { throw error }
+        _ = try client.set(form, for: item)
+      }
     }
   }
 
