@@ -16,10 +16,15 @@ enum PostgresParsers {
   /// Why nothing can be read: libpq is not there.
   static var obstacle: String? { PostgresVaults.obstacle() }
 
+  // It is fixed and well formed, and read once: that takes a tenth of what an input does.
+  // swift-format-ignore: NeverUseForceTry
+  private static let place = try! PostgresPlace(ScriptedServer.shared.url)
+
   /// The rows of a vault.
   static let rows = Parser("server-rows", longest: 2048) { input in
     let script = Script(input)
-    let use = RowUse(ScriptedServer.shared.session(script))
+    ScriptedServer.shared.say(script.said)
+    let use = RowUse(PostgresSession(place, patience: nil))
     for step in script.steps where !use.outcome.isOver { use.take(step) }
     use.rows.close()
     try use.outcome.judge()
@@ -28,7 +33,8 @@ enum PostgresParsers {
   /// Plain values.
   static let settings = Parser("server-settings") { input in
     let script = Script(input)
-    let use = SettingUse(ScriptedServer.shared.session(script))
+    ScriptedServer.shared.say(script.said)
+    let use = SettingUse()
     for step in script.steps where !use.outcome.isOver { use.take(step) }
     try use.outcome.judge()
   }
@@ -53,16 +59,6 @@ private struct Script {
   private static let facts =
     ServerMessage.row([String](repeating: "", count: 9))
     + ServerMessage.row(["1", PostgresSchema.text, "1", PlainSchema.text, "1", "UTF8"]) + ServerMessage.ready
-}
-
-extension ScriptedServer {
-  /// A session whose connections are told `script`.
-  fileprivate func session(_ script: Script) -> PostgresSession {
-    say(script.said)
-    // The place is fixed and well formed.
-    // swift-format-ignore: NeverUseForceTry
-    return PostgresSession(try! PostgresPlace(url), patience: nil)
-  }
 }
 
 /// What became of the steps of one input.
@@ -231,10 +227,8 @@ private final class RowUse {
 private final class SettingUse {
   let outcome = Outcome()
   private var settings: PostgresDefaults?
-  private let session: PostgresSession
 
-  init(_ session: PostgresSession) {
-    self.session = session
+  init() {
     outcome.note { () throws(StoreError) in
       settings = try PostgresDefaults.open(domain: "d", at: VaultPlace(ScriptedServer.shared.url))
     }
@@ -257,13 +251,13 @@ private final class SettingUse {
           let found = try settings.changed(since: known, state.session)
           outcome.promise(found.map { $0.now.version >= version } ?? true, "a domain of before")
         }
-      default: try write(step, settings.table)
+      default: try settings.run { (state) throws(StoreError) in try write(step, settings.table, state.session) }
       }
     }
   }
 
   /// One write as a store makes it, but that a commit which nobody answers is looked for at once and not for some seconds.
-  private func write(_ step: UInt8, _ table: PlainTable) throws(StoreError) {
+  private func write(_ step: UInt8, _ table: PlainTable, _ session: PostgresSession) throws(StoreError) {
     let write = PlainWrite(table, ["a", "b"])
     let connection = try session.open()
     do throws(StoreError) {
