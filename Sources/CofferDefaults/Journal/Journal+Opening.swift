@@ -127,8 +127,10 @@ extension Journal {
     let found = JournalWord(epoch: word.epoch, end: end)
     guard isWritable else { return scanned.store(found.rawValue, ordering: .relaxed) }
     try memory.store(Self.trusted(size), .allocated)
-    try wipe(end..<max(end, room))
     try memory.publish(found)
+    // Where the system does not tell its boot, what stands behind may be all that a power loss would leave.
+    try completeFold()
+    try wipe(end..<max(end, room))
     try synchronize()
     // A journal that is durable under no name would take a prepared batch with it. Its maker may have died too soon to see to that.
     try AtomicFile.synchronizeFolder(of: path, calls)
@@ -139,13 +141,17 @@ extension Journal {
 
   /// Overwrites what stands behind the last whole record. There may be others of this epoch behind one that was torn, and a new one of just its
   /// length would make them follow again: the next power loss would bring them back, over newer values.
+  ///
+  /// Zeros that are there already may not be on the disk, where a sync failed.
   private func wipe(_ range: Range<Int>) throws(StoreError) {
+    let isDoubtful = try memory.load(.unsynced) != 0
+    if isDoubtful { try reserve(range.upperBound) }
     var begin = range.lowerBound
     while begin < range.upperBound {
       // Block by block: a store into a hole, as a copy of the file may have them, ends the process where the disk is full.
       let end = min((begin / Self.blockBytes + 1) * Self.blockBytes, range.upperBound)
       let isBlank = try withRecords(begin..<end) { (bytes) throws(StoreError) in bytes.allSatisfy { $0 == 0 } }
-      if !isBlank {
+      if isDoubtful || !isBlank {
         try memory.fill(end - begin, at: JournalLayout.headerBytes + begin) {
           _ = $0.initializeMemory(as: UInt8.self, repeating: 0)
         }
