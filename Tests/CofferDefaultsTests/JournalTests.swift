@@ -134,6 +134,13 @@ struct JournalTests {
     #expect(try journal.memory.carried == [1, 2, 3, 4])
     try journal.memory.remember(carried: [2, 5])
     #expect(try journal.memory.carried == [3, 4, 2, 5])
+    // As a fold leaves them that died in the midst of moving them up.
+    try journal.memory.store(2, .carriedThird)
+    try journal.memory.store(5, .carriedFourth)
+    try journal.memory.store(4, .carriedFirst)
+    try journal.memory.store(2, .carriedSecond)
+    try journal.memory.remember(carried: [6])
+    #expect(try journal.memory.carried == [4, 2, 5, 6])
   }
 
   @Test func `a foreign header is damage and a newer format says so`() throws {

@@ -41,6 +41,18 @@ final class TemporaryFolder: Sendable {
   }
 }
 
+extension DefaultsStore {
+  /// Leaves a transaction over `name` of which nobody knows the outcome, as a process does that dies in its midst.
+  func leavePending(_ form: PlainForm, for name: String) throws {
+    var batch = Batch<Plain>()
+    batch.writes[name] = .set(form)
+    let decision = Decision(place: "x") { (_) throws(StoreError) in throw StoreError(.outcomeUnknown, "no answer", cure: "none") }
+    do throws(StoreError) { try commit(batch, decision: decision) } catch {
+      guard case .pending = error.kind else { throw error }
+    }
+  }
+}
+
 /// The other process.
 struct Tool {
   let process = Process()

@@ -30,7 +30,7 @@ struct PreparedBatches {
       do throws(StoreError) { try engine.deciding.make(decision, id) } catch { try judge(batch, error, journal) }
       engine.calls.reached?(.decided)
       try finish(id, journal)
-      if engine.state.withLock({ engine.wantsFold($0) }) { Fold(engine: engine).quietly(journal) }
+      foldIfWanted(journal)
     }
     engine.idle.wrote(engine)
   }
@@ -90,6 +90,12 @@ struct PreparedBatches {
   /// what the caller has to know is why the decision failed.
   private func abandon(_ id: TransactionID, _ journal: Journal) {
     do { try engine.state.withLock { (state) throws(StoreError) in try engine.append(.drop(id), &state, journal) } } catch {}
+    // A program whose transactions fail again and again would else fill the journal.
+    foldIfWanted(journal)
+  }
+
+  private func foldIfWanted(_ journal: Journal) {
+    if engine.state.withLock({ engine.wantsFold($0) }) { Fold(engine: engine).quietly(journal) }
   }
 
   /// The decision was made. Its record in the other store must outlive a power loss until this is durable.
@@ -177,6 +183,8 @@ struct PreparedBatches {
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
       guard let journal = writer.journal, try journal.tryLock() else { return }
       defer { journal.unlock() }
+      // What it names is in another journal by now. Settled here, it would be forgotten before that one is told, and dropped there.
+      guard try !journal.memory.isRetired() else { return engine.state.withLock { $0.nextLook = 0 } }
       try resolve(journal)
     }
   }

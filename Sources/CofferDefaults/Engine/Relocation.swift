@@ -151,46 +151,66 @@ struct Relocation {
   }
 
   private func carry(_ old: Journal, to new: Journal, in files: ListFiles, _ state: inout EngineState) throws(StoreError) {
-    var use = JournalUse.current
-    // A journal that was spoilt before it was taken away tells nothing more; what is known here stays.
-    do {
-      use = try old.memory.use
-      if try old.word() != state.seen { try Replay(engine: engine).catchUp(&state, old) }
-    } catch { use = .current }
+    let use = try catchUp(&state, old)
     guard use == .current || use == .beingCarried else { return }
     let names = journalledNames(state, old)
     engine.location.withLock { $0 = files }
     var there = EngineState()
     there.journal = new
     try Replay(engine: engine).catchUp(&there, new)
-    // Where somebody has begun with it and died, the new journal says whether he had written these values. If he had, what stands there
-    // is his work, or newer. If not, somebody else may have begun to write.
-    let identity = try old.memory.identity
-    let carried = try there.carried + new.memory.carried
-    let isWritten = carried.contains(identity)
-    var newer = isWritten ? names : []
-    if !isWritten, use == .beingCarried {
-      newer = try new.changedNames(there.start..<there.seen.end, epoch: there.seen.epoch)
-    }
-    let changes: [Record.Change] = names.subtracting(newer).compactMap { name in
-      there.values[name] == state.values[name] ? nil : (name, state.values[name])
-    }
+    let records = try missing(names, of: old, state, in: new, there, isBegun: use == .beingCarried)
     try old.memory.mark(.beingCarried)
     engine.calls.reached?(.carrying)
-    // What was carried over into the old one is in the new one by that too: whoever has such a journal open finds the new one alone.
-    let identities = try (old.memory.carried + state.carried).filter { !carried.contains($0) } + [identity]
-    let values: [Record] = changes.isEmpty ? [] : [.write(changes)]
-    if !isWritten { try engine.append(values + identities.map { .carried($0) }, &there, new) }
-    // One that the new journal has completed must not be prepared again: the vault may still remember it as committed, and its old
-    // values would then take the place of newer ones.
-    let known = Set(there.batches.prepared.map(\.id) + there.batches.finished.map(\.id))
-    for batch in state.batches.prepared where !known.contains(batch.id) { try engine.append(.prepare(batch), &there, new) }
-    // The changes of these were carried as values; the names go along, so that they are forgotten after a fold.
-    for record in state.batches.finishedRecords { try engine.append(record, &there, new) }
+    if !records.isEmpty { try engine.append(records, &there, new) }
     // As durable as it was: batches, and values of those that were committed, are it before any fold.
     try new.synchronize()
     engine.calls.reached?(.carried)
     try old.memory.mark(.carried)
+  }
+
+  /// Learns all that `old` says, and what has become of it.
+  ///
+  /// A journal that was spoilt before it was taken away tells nothing more; what is known here stays. Where something else cannot be read,
+  /// as the list, what others wrote into `old` would be missed.
+  private func catchUp(_ state: inout EngineState, _ old: Journal) throws(StoreError) -> JournalUse {
+    var use = JournalUse.current
+    do {
+      use = try old.memory.use
+      if try old.word() != state.seen { try Replay(engine: engine).catchUp(&state, old) }
+    } catch {
+      guard error.kind == .damaged, error.place == old.path.string else { throw error }
+    }
+    return use
+  }
+
+  /// What `old` holds and `new` does not.
+  ///
+  /// - Parameters:
+  ///   - names: the names that the records of `old` change.
+  ///   - isBegun: whether somebody has begun to carry them over, and died.
+  private func missing(
+    _ names: Set<String>, of old: Journal, _ state: borrowing EngineState, in new: Journal, _ there: borrowing EngineState,
+    isBegun: Bool
+  ) throws(StoreError) -> [Record] {
+    let identity = try old.memory.identity
+    let carried = try there.carried + new.memory.carried
+    var records: [Record] = []
+    // The new journal says whether he who died had written these values. If he had, what stands there is his work, or newer.
+    if !carried.contains(identity) {
+      // If not, somebody else may have begun to write.
+      let newer = isBegun ? try new.changedNames(there.start..<there.seen.end, epoch: there.seen.epoch) : []
+      let changed = names.subtracting(newer).filter { there.values[$0] != state.values[$0] }
+      if !changed.isEmpty { records.append(.write(changed.map { ($0, state.values[$0]) })) }
+      // What was carried over into the old one is in the new one by that too: whoever has such a journal open finds the new one alone.
+      let identities = try (old.memory.carried + state.carried).filter { !carried.contains($0) } + [identity]
+      records += identities.map { .carried($0) }
+    }
+    // One that the new journal has completed must not be prepared again: the vault may still remember it as committed, and its old
+    // values would then take the place of newer ones.
+    let known = Set(there.batches.prepared.map(\.id) + there.batches.finished.map(\.id))
+    records += state.batches.prepared.filter { !known.contains($0.id) }.map(Record.prepare)
+    // The changes of these were carried as values; the names go along, so that they are forgotten after a fold.
+    return records + state.batches.finishedRecords
   }
 
   /// The names that the records of `journal` change.

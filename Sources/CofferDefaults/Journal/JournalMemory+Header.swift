@@ -95,9 +95,9 @@ extension JournalMemory {
   /// Remembers journals that were carried over, whose records the next epoch will not have.
   func remember(carried identities: [UInt64]) throws(StoreError) {
     guard !identities.isEmpty else { return }
-    // Each has one field: a fold that died behind this is repeated, and must not push another journal out by that.
-    var all = try [UInt64](repeating: 0, count: JournalLayout.carried.count) + carried
-    for identity in identities where identity != 0 {
+    // Each has one field: a fold that died here or behind this is repeated, and must not push another journal out by that.
+    var all = [UInt64](repeating: 0, count: JournalLayout.carried.count)
+    for identity in try carried + identities where identity != 0 {
       all.removeAll { $0 == identity }
       all.append(identity)
     }
