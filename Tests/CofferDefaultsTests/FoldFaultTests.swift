@@ -2,83 +2,10 @@ import CofferPlatform
 import CofferStorage
 import CofferTestSupport
 import Foundation
-import Synchronization
 import SystemPackage
 import Testing
 
 @testable import CofferDefaults
-
-/// A disk that notes what happens to the journal, and fails where the test says so.
-private final class NotedDisk: Sendable {
-  enum Event: Equatable {
-    /// Bytes behind the header were written.
-    case record
-    case sync
-  }
-
-  private struct State {
-    var journals: [Int32: Bool] = [:]
-    var events: [Event] = []
-    /// Syncs of the journal that succeed before one fails; nil where none does.
-    var syncsToFailure: Int?
-    var refusesWords = false
-  }
-
-  private let state = Mutex(State())
-  private let journal: String
-
-  init(_ folder: TemporaryFolder) { journal = folder.file(".d.plist.coffer").string }
-
-  /// The sync of the journal that comes after `count` others fails, and those after it until ``heal()``.
-  func failSyncs(after count: Int) { state.withLock { $0.syncsToFailure = count } }
-  func heal() { state.withLock { $0.syncsToFailure = nil } }
-  func refuseWords(_ refuses: Bool) { state.withLock { $0.refusesWords = refuses } }
-
-  /// What happened since the last time that this was asked.
-  func events() -> [Event] {
-    state.withLock { state in
-      defer { state.events = [] }
-      return state.events
-    }
-  }
-
-  var calls: SystemCalls {
-    var calls = SystemCalls()
-    let real = calls
-    // btrfs, where stores are system calls, so that they are seen here.
-    calls.fileSystem = { _ in 0x9123_683E }
-    calls.open = { [self] path, flags, mode in
-      let fd = real.open(path, flags, mode)
-      state.withLock { $0.journals[fd] = path == journal }
-      return fd
-    }
-    calls.openUnnamed = { [self] folder, mode in
-      let fd = real.openUnnamed(folder, mode)
-      state.withLock { $0.journals[fd] = false }
-      return fd
-    }
-    calls.write = { [self] fd, bytes, offset in
-      let isRefused = state.withLock { state in
-        guard state.journals[fd] == true else { return false }
-        if offset >= JournalLayout.headerBytes { state.events.append(.record) }
-        return state.refusesWords && offset == JournalLayout.Field.word.rawValue
-      }
-      return isRefused ? Int(-ENOSPC) : real.write(fd, bytes, offset)
-    }
-    calls.synchronize = { [self] fd in
-      state.withLock { state in
-        guard state.journals[fd] == true else { return 0 }
-        if let count = state.syncsToFailure {
-          guard count > 0 else { return -EIO }
-          state.syncsToFailure = count - 1
-        }
-        state.events.append(.sync)
-        return 0
-      }
-    }
-    return calls
-  }
-}
 
 /// Folds that die or fail near their end, and what comes after them; and what must be durable before it is given up elsewhere.
 @Suite
@@ -134,6 +61,43 @@ struct FoldFaultTests {
     try store.save(.integer(1), for: "next")
     try store.save(.integer(2), for: "next")
     #expect(disk.events() == [.sync, .record, .record])
+  }
+
+  @Test func `a batch that survives a fold is durable before the epoch that needs it begins`() throws {
+    let folder = try TemporaryFolder()
+    let disk = NotedDisk(folder)
+    let store = try folder.open(isShared: false, calls: disk.calls)
+    try store.leavePending(.string("after"), for: "a")
+    try store.save(.integer(1), for: "b")
+    let before = try disk.word()
+    _ = disk.events()
+    disk.failSyncs(after: 1)
+    #expect(kind { try store.synchronize() } == .io(EIO))
+    #expect(try disk.word() == before, "a power loss could leave the new epoch without the batch")
+    #expect(disk.events() == [.sync, .record])
+    disk.heal()
+    try store.synchronize()
+    // Once more by the sync that ends the fold, as all that counts then.
+    #expect(disk.events().suffix(4) == [.record, .sync, .record, .sync])
+    #expect(try disk.word().epoch == before.epoch + 1)
+  }
+
+  @Test func `a journal that is put in order makes a fold's epoch durable before it overwrites what stands behind`() throws {
+    let folder = try TemporaryFolder()
+    let disk = NotedDisk(folder)
+    let store = try folder.open(isShared: false, calls: disk.calls)
+    try store.save(.integer(1), for: "a")
+    disk.failSyncs(after: 1)
+    #expect(kind { try store.synchronize() } == .io(EIO))
+    disk.heal()
+    _ = disk.events()
+    // As each opening finds it where the system does not tell its boot.
+    let file = try FileHandle(forUpdating: URL(filePath: folder.file(".d.plist.coffer").string))
+    try file.seek(toOffset: UInt64(JournalLayout.Field.bootHigh.rawValue))
+    try file.write(contentsOf: Data(count: 16))
+    try file.close()
+    _ = try folder.open(isShared: false, calls: disk.calls)
+    #expect(disk.events() == [.sync, .record, .sync])
   }
 
   @Test func `what a journal held that lost its name is durable in the other before it is given up`() throws {

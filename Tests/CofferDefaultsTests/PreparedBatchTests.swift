@@ -251,12 +251,13 @@ struct PreparedBatchTests {
     try store.save(.string("before"), for: "a")
     try store.synchronize()
     let prepared = Record.Prepared(id: .random(), place: "x", changes: [("a", .string("after"))])
-    let room = Record.prepare(prepared).count
+    // Its own, and that of what a fold would keep of it.
+    let room = 2 * Record.prepare(prepared).count
     // Filled by hand, as a journal is in the end whose folds fail.
     try store.engine.holdingLock { (journal) throws(StoreError) in
       try store.engine.state.withLock { (state) throws(StoreError) in
         let free = JournalLayout.capacity - JournalLayout.keptForOutcomes - state.seen.end
-        state.seen = try journal.append(free - room, after: state.seen) { _ in }
+        state.seen = try journal.append(free - room, after: state.seen, keeping: JournalLayout.keptForOutcomes) { _ in }
       }
     }
     let long = PlainForm.string(String(repeating: "x", count: room))
@@ -308,5 +309,16 @@ struct PreparedBatchTests {
     let store = try folder.open(isShared: false)
     #expect(isPending { try store.removeAll() })
     #expect(try Tool("outcome", folder, "readable").finish().hasPrefix("a string(\"after\")\n"))
+  }
+
+  @Test func `a key that two batches of unknown outcome would change stays undecided until both are known`() {
+    let (first, second) = (TransactionID.random(), TransactionID.random())
+    var batches = OpenBatches()
+    batches.prepare(.init(id: first, place: "x", changes: [("a", .integer(1)), ("b", .integer(1))]))
+    batches.prepare(.init(id: second, place: "x", changes: [("a", .integer(2))]))
+    batches.drop(second)
+    #expect(batches.isUndecided("a") && batches.isUndecided("b"))
+    batches.drop(first)
+    #expect(!batches.isUndecided("a") && !batches.isUndecided("b"))
   }
 }

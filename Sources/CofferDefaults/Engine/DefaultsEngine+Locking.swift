@@ -64,7 +64,8 @@ extension DefaultsEngine {
   /// Appends `records`, which become visible together, and applies them. The caller holds the file's lock.
   func append(_ records: [Record], _ state: inout EngineState, _ journal: Journal) throws(StoreError) {
     let epoch = state.seen.epoch
-    let kept = records.allSatisfy(\.endsTransaction) ? 0 : JournalLayout.keptForOutcomes
+    let surviving = records.reduce(0) { $0 + ($1.kind == .prepare ? $1.count : 0) }
+    let kept = records.allSatisfy(\.endsTransaction) ? 0 : state.keptBytes + surviving
     state.seen = try journal.append(records.reduce(0) { $0 + $1.count }, after: state.seen, keeping: kept) { buffer in
       Record.encode(records, into: buffer, epoch: epoch, writer: writer)
     }

@@ -115,7 +115,7 @@ extension DefaultsEngine {
     try checkWeight(weight, state, name)
     let count = Record.headerBytes + Record.bytes(of: form, under: name)
     let epoch = state.seen.epoch
-    state.seen = try journal.append(count, after: state.seen) { buffer in
+    state.seen = try journal.append(count, after: state.seen, keeping: state.keptBytes) { buffer in
       Record.encode(form, under: name, into: buffer, epoch: epoch, writer: writer)
     }
     state.set(name, form, at: index, weight: weight)
@@ -151,6 +151,6 @@ extension DefaultsEngine {
   @inline(__always)
   func wantsFold(_ state: borrowing EngineState) -> Bool {
     // A large list is rewritten less often, so that steady writes cost the same whatever the number of keys.
-    state.seen.end - state.start >= min(state.foldAt + 2 * state.weight, JournalLayout.capacity / 2)
+    state.spentBytes >= max(state.foldAt, min(JournalLayout.foldAt + 2 * state.weight, JournalLayout.foldAtMost))
   }
 }

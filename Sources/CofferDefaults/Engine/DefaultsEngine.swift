@@ -62,7 +62,7 @@ final class DefaultsEngine: Sendable {
         try read()
       }
       try PreparedBatches(engine: self).resolve(journal)
-      let journalBytes = state.withLock { $0.seen.end - $0.start }
+      let journalBytes = state.withLock { $0.spentBytes }
       if journalBytes >= Self.foldAtOpen { Fold(engine: self).quietly(journal) }
     }
   }

@@ -19,6 +19,11 @@ struct EngineState: ~Copyable {
   /// After a fold that failed, how long the journal grows before the next attempt.
   var foldAt = JournalLayout.foldAt
 
+  /// Bytes of the journal that a fold sets free.
+  var spentBytes: Int { seen.end - batches.preparedBytes }
+  /// Bytes that a write leaves free behind it, so that outcomes have room, and a fold for what it keeps.
+  var keptBytes: Int { JournalLayout.keptForOutcomes + batches.preparedBytes }
+
   /// The list that the values stand on.
   var list = ListFingerprint.none
   var listIsSettled = true

@@ -39,7 +39,7 @@ struct Fold {
   /// ``synchronize(scrubbing:)``, or a write once the journal is full, says what is in the way.
   func quietly(_ journal: Journal) {
     do { try run(journal) } catch {
-      engine.state.withLock { $0.foldAt = $0.seen.end - $0.start + JournalLayout.foldAt }
+      engine.state.withLock { $0.foldAt = $0.spentBytes + JournalLayout.foldAt }
     }
   }
 
@@ -55,11 +55,12 @@ struct Fold {
   func run(_ journal: Journal, scrubbing: Bool = false) throws(StoreError) {
     let begin = CoarseClock.now()
     for _ in 0..<Self.attempts {
-      guard let plan = try plan(journal, evenIfEmpty: scrubbing) else { return try journal.completeFold() }
+      guard let plan = try plan(journal, evenIfEmpty: scrubbing) else { return try tidy(journal) }
       guard let list = try write(plan, journal) else { continue }  // Another program rewrote the list meanwhile.
       // Before the records of these batches go, which are the last to name them.
       PreparedBatches(engine: engine).forgetFinished()
       try empty(journal, plan, list)
+      try tidy(journal)
       try journal.memory.store(CoarseClock.now() - begin, .foldTime)
       if scrubbing { try journal.scrub(outside: journal.word()) }
       return
@@ -139,16 +140,7 @@ struct Fold {
 
   private func empty(_ journal: Journal, _ plan: Plan, _ list: ListFingerprint) throws(StoreError) {
     try engine.state.withLock { (state) throws(StoreError) in
-      state.batches.keepFinished(Self.mostFinished)
-      try journal.memory.remember(carried: state.carried)
-      state.carried = []
-      let survivors = state.batches.records
-      // Cleared by the sync below, or by whoever writes or folds next.
-      try journal.memory.store(Journal.unsyncedEpoch, .unsynced)
-      state.seen = try journal.beginEpoch(
-        after: state.seen, list: list, foldedFrom: survivors.isEmpty ? plan.pureWord : nil, survivors: survivors,
-        writer: engine.writer)
-      state.start = try journal.memory.start(of: state.seen)
+      try beginEpoch(&state, journal, on: list, foldedFrom: plan.pureWord)
       state.list = list
       state.listIsSettled = true
       state.isJournalled = false
@@ -158,66 +150,29 @@ struct Fold {
     // Only then may new records take the old ones' place on the disk.
     try journal.synchronize()
   }
-}
 
-/// Folds a domain when no write came for a while, so that Foundation and editors see a change within a second.
-final class IdleFold: Sendable {
-  private let isScheduled = Atomic<Bool>(false)
-  private let lastWrite = Atomic<UInt64>(0)
-  private let firstWrite = Atomic<UInt64>(0)
-  /// How long is waited after a fold that failed.
-  private let pause = Atomic<UInt64>(quiet)
-
-  /// A pause this long is idleness: long enough to join the writes of one user action, short enough for the promise.
-  static let quiet: UInt64 = 250_000_000
-  /// Under steady writes a fold comes after this time, which leaves the fold itself some of the second.
-  private static let longest: UInt64 = 750_000_000
-  /// Between tries at a fold that fails again and again: they cost little then.
-  private static let longestPause: UInt64 = 60_000_000_000
-  /// Under steady writes a large list is folded less often: at most one part of this many is spent on it.
-  private static let share: UInt64 = 10
-
-  /// The pause that follows one after which a fold failed again.
-  static func pause(after pause: UInt64) -> UInt64 { min(2 * pause, longestPause) }
-
-  /// Notes a write.
-  @inline(__always)
-  func wrote(_ engine: DefaultsEngine) {
-    let now = CoarseClock.now()
-    lastWrite.store(now, ordering: .relaxed)
-    if !isScheduled.load(ordering: .relaxed) { schedule(engine, now) }
-  }
-
-  private func schedule(_ engine: DefaultsEngine, _ now: UInt64) {
-    guard engine.options.withLock({ $0.foldsWhenIdle }), !isScheduled.exchange(true, ordering: .relaxed) else { return }
-    firstWrite.store(now, ordering: .relaxed)
-    wait(engine, Self.quiet)
-  }
-
-  // The engine stays alive until the fold is done, even where its stores are gone.
-  private func wait(_ engine: DefaultsEngine, _ nanoseconds: UInt64) {
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { self.fire(engine) }
-  }
-
-  private func fire(_ engine: DefaultsEngine) {
-    let now = CoarseClock.now()
-    let quietFor = now - min(now, lastWrite.load(ordering: .relaxed))
-    let dirtyFor = now - min(now, firstWrite.load(ordering: .relaxed))
-    let (foldAge, foldTime) = Fold(engine: engine).last
-    // A writer that waits for the lock looks idle too, and folding would keep all others waiting: the pace holds for both.
-    let isDue = foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
-    guard isDue else { return wait(engine, Self.quiet) }
-    isScheduled.store(false, ordering: .relaxed)
-    do {
-      try Fold(engine: engine).synchronize()
-      pause.store(Self.quiet, ordering: .relaxed)
-    } catch {
-      // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so. What passes, as a full
-      // disk or a lock, is tried again: perhaps nobody writes any more.
-      guard error.underlying is Errno || error.kind == .busy, !isScheduled.exchange(true, ordering: .relaxed) else { return }
-      let next = pause.load(ordering: .relaxed)
-      pause.store(Self.pause(after: next), ordering: .relaxed)
-      wait(engine, next)
+  /// Begins at the journal's front again where it is long and has nothing for the list: batches that were dropped stand there, or a fold has
+  /// put what it kept behind all else.
+  private func tidy(_ journal: Journal) throws(StoreError) {
+    try journal.completeFold()
+    let isLong = try engine.state.withLock { (state) throws(StoreError) in
+      guard state.spentBytes >= JournalLayout.foldAt else { return false }
+      let isPure = try journal.memory.list == state.list
+      try beginEpoch(&state, journal, on: state.list, foldedFrom: isPure ? state.seen : nil)
+      return true
     }
+    if isLong { try journal.synchronize() }
+  }
+
+  private func beginEpoch(
+    _ state: inout EngineState, _ journal: Journal, on list: ListFingerprint, foldedFrom word: JournalWord?
+  ) throws(StoreError) {
+    state.batches.keepFinished(Self.mostFinished)
+    try journal.memory.remember(carried: state.carried)
+    state.carried = []
+    let survivors = state.batches.records
+    state.seen = try journal.beginEpoch(
+      after: state.seen, list: list, foldedFrom: survivors.isEmpty ? word : nil, survivors: survivors, writer: engine.writer)
+    state.start = try journal.memory.start(of: state.seen)
   }
 }

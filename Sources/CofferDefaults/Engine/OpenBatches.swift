@@ -7,6 +7,8 @@ internal import SystemPackage
 struct OpenBatches {
   /// Batches whose outcome the journal does not tell, oldest first.
   private(set) var prepared: [Record.Prepared] = []
+  /// Bytes of the journal that they take.
+  private(set) var preparedBytes = 0
   /// Batches that were committed, oldest first: the store that decided them may still remember them.
   private(set) var finished: [(id: TransactionID, place: String)] = []
   /// The names in ``prepared``: they have their old values until the outcome is known.
@@ -36,12 +38,14 @@ struct OpenBatches {
   /// Forgets what records said, for they are read anew.
   mutating func beginAgain() {
     prepared = []
+    preparedBytes = 0
     undecided = [:]
     finished = []
   }
 
   mutating func prepare(_ batch: Record.Prepared) {
     prepared.append(batch)
+    preparedBytes += Record.prepare(batch).count
     for change in batch.changes { undecided[change.name] = batch.id }
   }
 
@@ -58,8 +62,12 @@ struct OpenBatches {
   private mutating func settle(_ id: TransactionID) -> Record.Prepared? {
     guard let index = prepared.firstIndex(where: { $0.id == id }) else { return nil }
     unresolvable[id] = nil
-    undecided = undecided.filter { $0.value != id }
-    return prepared.remove(at: index)
+    let batch = prepared.remove(at: index)
+    preparedBytes -= Record.prepare(batch).count
+    // A journal that was carried over may have brought another batch of the same names.
+    undecided = [:]
+    for batch in prepared { for change in batch.changes { undecided[change.name] = batch.id } }
+    return batch
   }
 
   // MARK: Outcomes

@@ -12,8 +12,8 @@ enum JournalLayout {
   static let mappedBytes = 64 << 20
   /// Room for records.
   static let capacity = mappedBytes - headerBytes
-  /// Bytes that writes leave free, for the records that end transactions and for what a fold keeps of those that are open: a journal that is full
-  /// could else be folded no more.
+  /// Bytes that writes leave free for the records that end transactions, and for the names of those that a fold keeps. As much again as the
+  /// open transactions take is left free too: a journal that is full could else be folded no more.
   static let keptForOutcomes = 1 << 20
   /// Blocks are taken from the disk in steps of this many bytes, so that few appends pay for it.
   static let step = 64 << 10
@@ -21,6 +21,8 @@ enum JournalLayout {
   static let smallestBytes = headerBytes + step
   /// A journal longer than this and twice the list is folded: replaying it takes a new process less time than the list does.
   static let foldAt = 1 << 20
+  /// And one longer than this in any case: what is left has room for a transaction as large as a domain, twice over.
+  static let foldAtMost = capacity / 4
 
   /// Where each field stands.
   enum Field: Int, CaseIterable {

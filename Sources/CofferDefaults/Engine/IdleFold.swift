@@ -1,0 +1,67 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import Dispatch
+internal import Synchronization
+internal import SystemPackage
+
+/// Folds a domain when no write came for a while, so that Foundation and editors see a change within a second.
+final class IdleFold: Sendable {
+  private let isScheduled = Atomic<Bool>(false)
+  private let lastWrite = Atomic<UInt64>(0)
+  private let firstWrite = Atomic<UInt64>(0)
+  /// How long is waited after a fold that failed.
+  private let pause = Atomic<UInt64>(quiet)
+
+  /// A pause this long is idleness: long enough to join the writes of one user action, short enough for the promise.
+  static let quiet: UInt64 = 250_000_000
+  /// Under steady writes a fold comes after this time, which leaves the fold itself some of the second.
+  private static let longest: UInt64 = 750_000_000
+  /// Between tries at a fold that fails again and again: they cost little then.
+  private static let longestPause: UInt64 = 60_000_000_000
+  /// Under steady writes a large list is folded less often: at most one part of this many is spent on it.
+  private static let share: UInt64 = 10
+
+  /// The pause that follows one after which a fold failed again.
+  static func pause(after pause: UInt64) -> UInt64 { min(2 * pause, longestPause) }
+
+  /// Notes a write.
+  @inline(__always)
+  func wrote(_ engine: DefaultsEngine) {
+    let now = CoarseClock.now()
+    lastWrite.store(now, ordering: .relaxed)
+    if !isScheduled.load(ordering: .relaxed) { schedule(engine, now) }
+  }
+
+  private func schedule(_ engine: DefaultsEngine, _ now: UInt64) {
+    guard engine.options.withLock({ $0.foldsWhenIdle }), !isScheduled.exchange(true, ordering: .relaxed) else { return }
+    firstWrite.store(now, ordering: .relaxed)
+    wait(engine, Self.quiet)
+  }
+
+  // The engine stays alive until the fold is done, even where its stores are gone.
+  private func wait(_ engine: DefaultsEngine, _ nanoseconds: UInt64) {
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { self.fire(engine) }
+  }
+
+  private func fire(_ engine: DefaultsEngine) {
+    let now = CoarseClock.now()
+    let quietFor = now - min(now, lastWrite.load(ordering: .relaxed))
+    let dirtyFor = now - min(now, firstWrite.load(ordering: .relaxed))
+    let (foldAge, foldTime) = Fold(engine: engine).last
+    // A writer that waits for the lock looks idle too, and folding would keep all others waiting: the pace holds for both.
+    let isDue = foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
+    guard isDue else { return wait(engine, Self.quiet) }
+    isScheduled.store(false, ordering: .relaxed)
+    do {
+      try Fold(engine: engine).synchronize()
+      pause.store(Self.quiet, ordering: .relaxed)
+    } catch {
+      // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so. What passes, as a full
+      // disk or a lock, is tried again: perhaps nobody writes any more.
+      guard error.underlying is Errno || error.kind == .busy, !isScheduled.exchange(true, ordering: .relaxed) else { return }
+      let next = pause.load(ordering: .relaxed)
+      pause.store(Self.pause(after: next), ordering: .relaxed)
+      wait(engine, next)
+    }
+  }
+}

@@ -1,0 +1,56 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+// A new epoch takes the place of records that nobody needs any more. The caller holds the lock.
+extension Journal {
+  /// Begins an epoch that holds only `survivors`, on top of `list`. No record may follow before ``completeFold()``.
+  func beginEpoch(
+    after word: JournalWord, list: ListFingerprint, foldedFrom: JournalWord?, survivors: [Record], writer: Record.Writer
+  ) throws(StoreError) -> JournalWord {
+    let begin = try keep(survivors, after: word, writer)
+    let new = word.nextEpoch(end: begin + survivors.reduce(0) { $0 + $1.count })
+    // Cleared by the next sync that succeeds.
+    try memory.store(Self.unsyncedEpoch, .unsynced)
+    let field = JournalLayout.start(of: new.epoch)
+    try memory.store(CheckedNumber(UInt32(begin), in: field).rawValue, field)
+    try memory.store(foldedFrom?.rawValue ?? 0, .foldedFrom)
+    try memory.publish(new)
+    // Only now: a fold that dies, or fails, before its word is repeated. With this list named already, the one that repeats it would take
+    // what another program had put into the list for something that every reader knows.
+    try memory.store(list.inode, .listInode)
+    try memory.store(list.modified, .listModified)
+    try memory.store(list.size, .listSize)
+    return new
+  }
+
+  /// Stores `survivors` where the epoch of `word` has no records, below its first one or else behind its last, and says where.
+  private func keep(_ survivors: [Record], after word: JournalWord, _ writer: Record.Writer) throws(StoreError) -> Int {
+    let count = survivors.reduce(0) { $0 + $1.count }
+    guard count > 0 else { return 0 }
+    let begin = try count <= memory.start(of: word) ? 0 : word.end
+    // Before the next word, which has no room for an end that is too far.
+    try reserve(begin + count)
+    let epoch = word.nextEpoch(end: 0).epoch
+    try memory.fill(count, at: JournalLayout.headerBytes + begin) { buffer in
+      Record.encode(survivors, into: buffer, epoch: epoch, writer: writer)
+    }
+    // A power loss could else leave the next word without them, and with it a transaction that happened in the other store alone.
+    try synchronize()
+    return begin
+  }
+
+  /// Overwrites every byte of room for records that `word` does not use.
+  func scrub(outside word: JournalWord) throws(StoreError) {
+    let start = try memory.start(of: word)
+    // Also what a copy of the file has as a hole, which takes blocks now.
+    try reserve(min(FileStatus(of: fd, place: path).size, JournalLayout.mappedBytes) - JournalLayout.headerBytes)
+    let end = min(Int(clamping: try memory.load(.allocated)), JournalLayout.mappedBytes) - JournalLayout.headerBytes
+    for range in [0..<start, word.end..<max(word.end, end)] where !range.isEmpty {
+      try memory.fill(range.count, at: JournalLayout.headerBytes + range.lowerBound) {
+        _ = $0.initializeMemory(as: UInt8.self, repeating: 0)
+      }
+    }
+    try synchronize()
+  }
+}

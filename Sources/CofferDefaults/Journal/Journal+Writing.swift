@@ -1,0 +1,82 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+// Records and their way to the disk. The caller holds the lock.
+extension Journal {
+  /// Makes sure of real blocks for records up to `end`.
+  @inline(__always)
+  func reserve(_ end: Int) throws(StoreError) {
+    if JournalLayout.headerBytes + end > Int(clamping: try memory.load(.allocated)) { try allocate(end) }
+  }
+
+  private func allocate(_ end: Int) throws(StoreError) {
+    guard end <= JournalLayout.capacity else { throw full }
+    let old = Int(clamping: try memory.load(.allocated))
+    let step = JournalLayout.step
+    let new = min((JournalLayout.headerBytes + end + step - 1) / step * step, JournalLayout.mappedBytes)
+    let result = calls.allocate(fd, old, new - old)
+    guard result == 0 else { throw StoreError(errno: -result, "take room for the journal", place: path) }
+    try memory.store(UInt64(new), .allocated)
+  }
+
+  private var full: StoreError {
+    StoreError(
+      .tooLarge(limit: JournalLayout.capacity), "the journal is full", place: path.string,
+      cure: "let synchronize() succeed, whose error says what is in the way, and settle pending transactions; nothing was changed"
+    )
+  }
+
+  /// Appends a record of `count` bytes after `word` and publishes it.
+  ///
+  /// - Parameter kept: bytes that are left free behind it.
+  @inline(__always)
+  func append(
+    _ count: Int, after word: JournalWord, keeping kept: Int, _ encode: (UnsafeMutableRawBufferPointer) -> Void
+  ) throws(StoreError) -> JournalWord {
+    guard word.end + count + kept <= JournalLayout.capacity else { throw full }
+    try completeFold()
+    try reserve(word.end + count)
+    try memory.fill(count, at: JournalLayout.headerBytes + word.end, encode)
+    calls.reached?(.recordCopied)
+    let new = word.advanced(by: count)
+    try memory.publish(new)
+    return new
+  }
+
+  /// Makes the records and the word durable.
+  ///
+  /// After a sync that failed, the kernel takes the pages for written and tells nobody again: the next sync succeeds and writes none of
+  /// them. So the header says from before a sync until one has succeeded that there may be such pages, and whoever syncs next, in
+  /// whatever process, first stores everything that counts once more.
+  ///
+  /// Source: fsync(2), under EIO.
+  func synchronize() throws(StoreError) {
+    let unsynced = try memory.load(.unsynced)
+    if unsynced != 0 { try storeAgain() }
+    try memory.store(max(unsynced, 1), .unsynced)
+    let result = calls.synchronize(fd)
+    guard result == 0 else { throw StoreError(errno: -result, "make the journal durable", place: path) }
+    try memory.store(0, .unsynced)
+  }
+
+  /// What the header says until an epoch is durable that a fold has begun.
+  static let unsyncedEpoch: UInt64 = 2
+
+  /// Makes the epoch durable whose fold died, or failed, before it was. No record may be written before: it takes the place of one of the
+  /// epoch before, and a power loss that brought that epoch's header back would find some of its records, with values older than the list's.
+  @inline(__always)
+  func completeFold() throws(StoreError) {
+    if try memory.load(.unsynced) == Self.unsyncedEpoch { try synchronize() }
+  }
+
+  /// Stores the records of the present epoch over themselves; the caller stores to the header.
+  private func storeAgain() throws(StoreError) {
+    let word = try wholeWord()
+    let range = try memory.start(of: word)..<word.end
+    try withRecords(range) { (bytes) throws(StoreError) in
+      guard Record.wholeBytes(bytes, epoch: word.epoch) == bytes.count else { throw torn }
+      try memory.fill(bytes.count, at: JournalLayout.headerBytes + range.lowerBound) { $0.copyMemory(from: bytes) }
+    }
+  }
+}
