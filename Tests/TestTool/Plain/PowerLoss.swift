@@ -71,17 +71,36 @@ enum PowerLoss {
         steps.append(
           Step(values: [name: isRemoval ? nil : form], isPromise: false) { try $0.save(isRemoval ? nil : form, for: name) })
       }
+      if round % 2 == 1 { steps.append(pending("batch.\(round)")) }
       steps.append(Step(values: [:], isPromise: true) { try $0.synchronize() })
     }
     return steps
   }()
 
+  /// A transaction that the other store has, of which the life never hears: each fold keeps it.
+  private static func pending(_ name: String) -> Step {
+    let form = PlainForm.string(String(repeating: name, count: 400))
+    return Step(values: [name: form], isPromise: true) { store in
+      var batch = Batch<Plain>()
+      batch.writes[name] = .set(form)
+      let decision = Decision(place: "x") { (_) throws(StoreError) in
+        throw StoreError(.outcomeUnknown, "no answer", cure: "none")
+      }
+      do throws(StoreError) { try store.commit(batch, decision: decision) } catch {
+        guard case .pending = error.kind else { throw error }
+      }
+    }
+  }
+
+  private static let committed = DecisionLookup(
+    outcome: { (_, _) throws(StoreError) in .committed }, settle: { (_, _) throws(StoreError) in .committed },
+    forget: { (_, _) throws(StoreError) in })
+
   /// What is wrong with what is left; nil where every promise is kept.
   private static func complaint(_ folder: FilePath, _ steps: [Step], promised: Int, began: Int) -> String? {
     do throws(StoreError) {
-      let store = try Scenario.open(folder, "d")
-      for key in 0..<4 {
-        let name = "key.\(key)"
+      let store = try Scenario.open(folder, "d", SystemCalls(), committed)
+      for name in Set(steps.flatMap(\.values.keys)).sorted() {
         let all = steps.enumerated().compactMap { number, step in step.values[name].map { (number, $0) } }
         // The value at the last promise, and any that was set since.
         let kept = all.last { $0.0 <= promised }?.1

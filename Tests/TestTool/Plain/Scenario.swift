@@ -45,9 +45,10 @@ enum Scenario {
     return steps
   }()
 
-  static func open(_ folder: FilePath, _ domain: String, _ calls: SystemCalls = SystemCalls()) throws(StoreError) -> DefaultsStore
-  {
-    var options = EngineOptions()
+  static func open(
+    _ folder: FilePath, _ domain: String, _ calls: SystemCalls = SystemCalls(), _ decisions: DecisionLookup? = nil
+  ) throws(StoreError) -> DefaultsStore {
+    var options = EngineOptions(decisions: decisions)
     options.calls = calls
     options.foldsWhenIdle = false
     options.isShared = false
