@@ -157,12 +157,12 @@ extension UnlockedVault {
 
   /// Takes over what is newer in `other`: another vault, a copy of this one that went its own way, or a backup. It is not changed.
   ///
-  /// An item or field of both is one that has the same id in both, or else the same name. Of two contents the one stays whose vault knows the
-  /// other, as a former content of its own; else the one whose value is newer by ``VaultItem/written``, then by ``VaultItem/modified``, and of
-  /// one time by its bytes. That is a conflict. The one that loses is kept as a former content, the newest of those that both had. Where both are
-  /// the same, the later write gives the times and the id. A rename there is followed where it is the later one. What was deleted in one vault
-  /// stays deleted where it was not changed later in the other; what has another id and the name of what was deleted is the same where the vault
-  /// that deleted it had its content.
+  /// An item or field of both is one that has the same id in both, or else the same name. Of two contents the one stays whose vault alone knows
+  /// the other, as a former content of its own; else the one whose value is newer by ``VaultItem/written``, then by ``VaultItem/modified``, and
+  /// of one time by its bytes. That is a conflict. The one that loses is kept as a former content, the newest of those that both had. Where both
+  /// are the same, the later write gives the times and the id. A rename there is followed where it is the later one; a content with 64 attributes
+  /// has no room for the time of it, and ``MergeReport/undated`` tells which name stays then. What was deleted in one vault stays deleted where it
+  /// was not changed later in the other. A deletion is of an id: what has another one is something else, whatever its name.
   /// Where that leaves two items with one name, one of them gets a number behind it. Logins and what else ends with a session are left out.
   ///
   /// Once each of two vaults has merged the other they have the same items, but for what ``MergeReport/leftOut`` names. A second merge changes

@@ -51,13 +51,18 @@ struct MergePlanText {
   var remarks: [String] {
     report.conflicts.map(Self.remark)
       + report.renamed.map { "'\(Printable.line($0.from.description))' becomes '\(Printable.line($0.to.description))'" }
-      + leftOutEntries.map { "left out: \(Printable.line($0.entry)) (\($0.reason))" }
+      + report.undated.map(Self.remark) + leftOutEntries.map { "left out: \(Printable.line($0.entry)) (\($0.reason))" }
   }
 
   private static func remark(_ conflict: MergeReport.Conflict) -> String {
     let winner = conflict.winner == .this ? "this vault's value stays" : "the other vault's value comes"
     let kept = conflict.kept.map { "; \(CommandText.vault("revert", conflict.name, String($0))) brings the other one back" }
     return "'\(Printable.line(conflict.name.description))' was changed in both: \(winner)\(kept ?? "")"
+  }
+
+  private static func remark(_ undated: MergeReport.Renamed) -> String {
+    let (from, to) = (Printable.line(undated.from.description), Printable.line(undated.to.description))
+    return "'\(to)' stays of two names: no time tells that '\(from)' is the later one"
   }
 
   private func conflicts(_ winner: MergeReport.Conflict.Winner) -> Int { report.conflicts.count { $0.winner == winner } }
@@ -86,7 +91,7 @@ extension MergePlanText {
 
   struct Answer: Encodable {
     let added: [Name], updated: [Name], conflicts: [Conflict], renamed: [Renamed], deleted: [Name], kept: [Name], same: Int
-    let aligned: Int?, leftOut: [LeftOut]?
+    let undated: [Renamed]?, aligned: Int?, leftOut: [LeftOut]?
 
     struct Name: Encodable {
       let service: String, account: String, field: String?
@@ -106,6 +111,7 @@ extension MergePlanText {
           keptRevision: conflict.kept)
       }
       renamed = report.renamed.map { Renamed(from: Name($0.from), to: Name($0.to)) }
+      undated = report.undated.isEmpty ? nil : report.undated.map { Renamed(from: Name($0.from), to: Name($0.to)) }
       aligned = report.aligned == 0 ? nil : report.aligned
       self.leftOut = leftOut.isEmpty ? nil : leftOut
     }

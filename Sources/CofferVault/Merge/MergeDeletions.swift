@@ -10,8 +10,8 @@ struct MergeDeletions {
     let content: MergeSource, past: [MergeSource]
   }
 
-  /// The last first.
-  private var byID: [ItemID: [Deletion]] = [:], byName: [ItemName: [Deletion]] = [:]
+  /// The last first. A record is found by each id that its contents had: a merge may have made it of two.
+  private var byID: [ItemID: [Deletion]] = [:]
 
   init(_ items: ItemTable) throws(StoreError) {
     var none = Change()
@@ -21,42 +21,37 @@ struct MergeDeletions {
     }
     let known = try items.records.notes(in: .old, &none)
     for notes in Dictionary(grouping: known, by: \.present).values {
-      var past: [MergeSource] = []
+      var past: [MergeSource] = [], ids: Set<ItemID> = []
       for note in notes.sorted(by: { $0.revision < $1.revision }) {
+        let meta = try items.history.meta(note)
+        ids.insert(meta.id)
         guard note.kind == .deleted else {
           past.append(source(note))
           continue
         }
-        let meta = try items.history.meta(note)
         let deletion = Deletion(id: meta.id, moment: meta.modified, content: source(note), past: past)
-        byID[meta.id, default: []].append(deletion)
-        byName[meta.name, default: []].append(deletion)
-        past = []
+        for id in ids { byID[id, default: []].append(deletion) }
+        (past, ids) = ([], [])
       }
     }
     byID = byID.mapValues { $0.sorted { $0.moment > $1.moment } }
-    byName = byName.mapValues { $0.sorted { $0.moment > $1.moment } }
   }
 
-  func hasOne(of id: ItemID) -> Bool { byID[id] != nil }
+  /// Whether a record of this very id was deleted, and not only one that was made of it.
+  func hasOne(of id: ItemID) -> Bool { last(of: id) != nil }
+
+  private func last(of id: ItemID) -> Deletion? { byID[id]?.first { $0.id == id } }
 
   /// When `record` of the other vault was deleted in this one; nil where it was not, or was changed since.
   ///
-  /// Where only the name is that of what was deleted, the record may be something else. It is the same where this vault had its content, and
-  /// where the other vault `knows` nothing of the deleted one: what a vault knows under two ids are two records to it.
-  func moment(
-    of record: MergeRecord, _ source: MergeSource, where knows: (ItemID) -> Bool
-  ) throws(StoreError) -> UInt64? {
-    let isByID = byID[record.id] != nil
-    let candidates = byID[record.id] ?? byName[record.name]?.filter { !knows($0.id) } ?? []
-    guard !candidates.isEmpty else { return nil }
-    // A deletion after the last change needs no look at the values where the id says that it is the same.
-    if isByID, let first = candidates.first, record.modified <= first.moment { return first.moment }
+  /// Names do not tell: a merge changes names, and what no deletion met before it would meet one after it. A record that was deleted as a part
+  /// of another one is so with the content that this vault had.
+  func moment(of record: MergeRecord, _ source: MergeSource) throws(StoreError) -> UInt64? {
+    guard let candidates = byID[record.id] else { return nil }
+    // A deletion after the last change needs no look at the values.
+    if let last = last(of: record.id), record.modified <= last.moment { return last.moment }
     let content = try source.open(Change())
-    for deletion in candidates {
-      if try Self.had(content, deletion) { return deletion.moment }
-      if record.modified <= deletion.moment, try deletion.content.open(Change()).isSame(as: content) { return deletion.moment }
-    }
+    for deletion in candidates where try Self.had(content, deletion) { return deletion.moment }
     return nil
   }
 
@@ -75,8 +70,7 @@ struct MergeDeletions {
 extension MergeSide {
   /// When this side deleted what `other` has as the item or field `record`; nil where it did not, or `other` has changed it since.
   func deletion(of record: MergeRecord, in other: MergeSide) throws(StoreError) -> UInt64? {
-    let source = MergeSource(items: other.items, table: .present, index: record.index, isOurs: false)
-    return try deletions.moment(of: record, source, where: other.knows)
+    try deletions.moment(of: record, MergeSource(items: other.items, table: .present, index: record.index, isOurs: false))
   }
 
   /// The same of an item with its fields: a field that was changed since keeps its item.

@@ -6,42 +6,51 @@ struct NameClaim {
   /// Whose it is.
   let pair: Int
   var name: ItemName
-  /// When the record got the name; 0 for its first.
+  /// When the record got the name; 0 for its first, or where its content has no room for the time.
   var named: UInt64
   let created: UInt64
   let id: ItemID
-  /// Whether the record does not take part, and stays where it is.
-  let isFixed: Bool
+  /// Which content has it.
+  let verdict: MergeVerdict
 
-  /// The name of both sides: the one that was given last, and of those given at one time the last by bytes.
-  init(_ ours: MergeRecord, _ theirs: MergeRecord, _ number: Int) {
-    let later = theirs.named == ours.named ? ours.key < theirs.key : ours.named < theirs.named
-    self.init(later ? theirs : ours, number, named: max(ours.named, theirs.named), created: max(ours.created, theirs.created))
+  /// The name of both sides: the one that was given last, and of those given at one time the last by bytes. Only a time that can be stored
+  /// with the content that stays counts: the next merge must find the same.
+  init(_ ours: MergeRecord, _ theirs: MergeRecord, _ number: Int, _ verdict: MergeVerdict) {
+    let isTimed = verdict.isOfOurs ? ours.tellsNamed : theirs.tellsNamed
+    let isLaterThere = isTimed && ours.named != theirs.named ? ours.named < theirs.named : ours.key < theirs.key
+    pair = number
+    name = isLaterThere ? theirs.key : ours.key
+    named = isTimed ? max(ours.named, theirs.named) : 0
+    created = max(ours.created, theirs.created)
+    id = max(ours.id, theirs.id)
+    self.verdict = verdict
   }
 
-  init(_ record: MergeRecord, _ number: Int, named: UInt64? = nil, created: UInt64? = nil, isFixed: Bool = false) {
-    pair = number
-    name = record.key
-    self.named = named ?? record.named
-    self.created = created ?? record.created
-    id = record.id
-    self.isFixed = isFixed
+  /// The name of a record that only one side has.
+  init(_ record: MergeRecord, _ number: Int, _ verdict: MergeVerdict) {
+    (pair, name, named) = (number, record.key, record.named)
+    (created, id, self.verdict) = (record.created, record.id, verdict)
   }
 
   /// Whether the name goes to this one and not to `other`: to what got it later.
   private func goesBefore(_ other: NameClaim) -> Bool {
-    if isFixed != other.isFixed { return isFixed }
     let (own, others) = (max(named, created), max(other.named, other.created))
     return own == others ? other.id < id : own > others
   }
 
-  /// Gives each record a name of its own: of several with one name all but one get a number behind it.
-  static func settled(_ claims: [NameClaim]) -> [NameClaim] {
+  /// Gives each record a name of its own: of several with one name all but one get a number behind it, and all where what takes no part has it.
+  ///
+  /// A numbered name is one that neither vault has for something else, also where that is about to be deleted: in the other vault it is there
+  /// still, and would be taken for the same by its name.
+  static func settled(_ claims: [NameClaim], of pairs: [MergePair]) -> [NameClaim] {
+    let fixed = Set(pairs.filter(\.isLeftOut).flatMap(\.keys))
+    var owners: [ItemName: Set<Int>] = [:]
+    for (number, pair) in pairs.enumerated() { for key in pair.keys { owners[key, default: []].insert(number) } }
     var holders: [ItemName: Int] = [:]
     var others: [Int] = []
     for (place, claim) in claims.enumerated() {
-      guard let holder = holders[claim.name] else {
-        holders[claim.name] = place
+      guard !fixed.contains(claim.name), let holder = holders[claim.name] else {
+        if fixed.contains(claim.name) { others.append(place) } else { holders[claim.name] = place }
         continue
       }
       let isBefore = claim.goesBefore(claims[holder])
@@ -50,7 +59,8 @@ struct NameClaim {
     }
     var settled = claims
     for place in others.sorted(by: { claims[$0].isListed(before: claims[$1]) }) {
-      settled[place].name = claims[place].name.numbered { holders[$0] == nil }
+      let claim = claims[place]
+      settled[place].name = claim.name.numbered { holders[$0] == nil && owners[$0, default: []].allSatisfy { $0 == claim.pair } }
       // Later than either name that it had, so that the next merge keeps it.
       settled[place].named += 1
       holders[settled[place].name] = place

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 
 extension MergePlan {
-  /// Which of two contents stays. A vault that knows the other's content has gone on from it, whatever its clock said; else the newer
+  /// Which of two contents stays. A vault that alone knows the other's content has gone on from it, whatever its clock said; else the newer
   /// value stays.
   func verdict(_ own: MergeRecord, _ other: MergeRecord) throws(StoreError) -> MergeVerdict {
     let none = Change()
@@ -12,7 +12,8 @@ extension MergePlan {
     guard !own.isSame(as: other) else { return .same(isLaterThere: own.isEarlierWrite(than: other)) }
     let (weKnow, theyKnow) = (try knows(ours, own.meta, other), try knows(theirs, other.meta, own))
     guard weKnow == theyKnow else { return weKnow ? .ours(isConflict: false) : .theirs(isConflict: false) }
-    return own.isBefore(other) ? .theirs(isConflict: true) : .ours(isConflict: true)
+    // Where each went back to what it knows of the other, nothing is new to either.
+    return own.isBefore(other) ? .theirs(isConflict: !weKnow) : .ours(isConflict: !weKnow)
   }
 
   /// Whether a record of one vault had `content` before.

@@ -8,6 +8,9 @@ public struct MergeReport: Sendable, Equatable {
   public internal(set) var conflicts: [Conflict] = []
   /// Renamed there, or given a number because another item has the name.
   public internal(set) var renamed: [Renamed] = []
+  /// Called differently in both, where no time tells which name is the later one: the name that is given up, and the one that stays. See
+  /// ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:leavingOut:progress:)``.
+  public internal(set) var undated: [Renamed] = []
   /// Deleted there since they were last changed here.
   public internal(set) var deleted: [ItemName] = []
   /// Newer here, or deleted here since they were last changed there.

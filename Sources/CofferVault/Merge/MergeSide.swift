@@ -7,6 +7,8 @@ struct MergeRecord {
   let index: RecordIndex
   let created: UInt64, modified: UInt64, named: UInt64
   let history: UInt8
+  /// Whether its description has room for the time of its name.
+  let tellsNamed: Bool
   /// Why it stays where it is; nil where it takes part.
   let exclusion: MergeReport.Reason?
 
@@ -15,7 +17,7 @@ struct MergeRecord {
     name = meta.name
     self.index = index
     (created, modified, named) = (meta.created, meta.modified, meta.named)
-    history = meta.history
+    (history, tellsNamed) = (meta.history, meta.tellsNamed)
     self.exclusion = exclusion
   }
 
@@ -32,8 +34,6 @@ struct MergeSide {
   let deletions: MergeDeletions
   /// By the place of their item.
   private var fields: [RecordIndex: [MergeRecord]] = [:]
-  /// Those of all that is there, items and fields.
-  private var ids: Set<ItemID> = []
 
   /// Reads all descriptions, and no value.
   init(_ items: ItemTable, leavingOut isLeftOut: (VaultItem) -> Bool) throws(StoreError) {
@@ -46,7 +46,6 @@ struct MergeSide {
           try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
         }
         guard meta.kind == .present else { continue }
-        ids.insert(meta.id)
         let record = MergeRecord(meta, at: entry.index, exclusion: Self.exclusion(meta, items.item(meta), isLeftOut))
         if meta.field.isEmpty {
           records.append(record)
@@ -57,9 +56,6 @@ struct MergeSide {
     }
     records.sort { $0.name < $1.name }
   }
-
-  /// Whether the vault has or had a record of this id.
-  func knows(_ id: ItemID) -> Bool { ids.contains(id) || deletions.hasOne(of: id) }
 
   /// The fields of an item, by name.
   func fields(of item: MergeRecord) -> [MergeRecord] { (fields[item.index] ?? []).sorted { $0.name < $1.name } }
@@ -85,6 +81,12 @@ struct MergeSide {
 /// A record of one vault and the same of the other, or one that has no counterpart.
 struct MergePair {
   var ours: MergeRecord?, theirs: MergeRecord?
+
+  /// Whether it takes no part, because either does not.
+  var isLeftOut: Bool { ours?.exclusion != nil || theirs?.exclusion != nil }
+
+  /// The names that it has now.
+  var keys: [ItemName] { [ours, theirs].compactMap { $0?.key } }
 
   /// Matches by id, and what then is left by name.
   static func match(_ ours: [MergeRecord], _ theirs: [MergeRecord]) -> [MergePair] {

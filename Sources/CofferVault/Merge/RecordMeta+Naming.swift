@@ -18,11 +18,20 @@ extension RecordMeta {
     set {
       var others = describingAttributes
       defer { setAttributes(others) }
-      setAttributes(others)
-      // What its owner says of it goes before.
-      guard newValue > 0, others.count < Self.mostAttributes, limitedCount + Self.namedBytes <= Self.largest else { return }
+      guard newValue > 0, tellsNamed else { return }
       others.append(Attribute(name: Self.namedAttribute, value: String(min(newValue, FileCounter.most))))
     }
+  }
+
+  /// Whether there is room to tell the time: what its owner says of the record goes before. Neither the time nor a name takes part, so that
+  /// a content has room under every name or under none.
+  var tellsNamed: Bool {
+    let others = describingAttributes
+    guard others.count < Self.mostAttributes else { return false }
+    var described = self
+    described.setAttributes(others)
+    (described.service, described.account, described.field) = ("", "", "")
+    return described.limitedCount + 2 * Self.longestName + Self.longestField + Self.namedBytes <= Self.largest
   }
 
   /// The attributes that describe the record, without the time of its name.

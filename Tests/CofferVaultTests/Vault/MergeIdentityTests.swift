@@ -105,6 +105,33 @@ import Testing
     try pair.expectSettled()
   }
 
+  @Test func `two that each know the other's content are in no conflict, and the newer value stays`() throws {
+    let here = try home.create()
+    try here.set(form("old"), for: ada, keeping: 5)
+    let pair = try home.pair(here)
+    let first = home.now
+    home.tick()
+    try pair.there.set(form("new"), for: ada)
+    #expect(try pair.mergeHere().updated == [ada])
+    // As from a backup, with its own times.
+    _ = try pair.here.add(
+      [ImportedItem(name: ada, form: form("old"), created: first, modified: first)], duplicates: .replace)
+    let report = try pair.mergeHere()
+    #expect(try report.updated == [ada] && report.conflicts.isEmpty && text(pair.here.get(ada)) == "new")
+    try pair.expectSettled()
+  }
+
+  @Test func `an item that was deleted as another one's former content is not deleted with a content that came later`() throws {
+    let pair = try strangers("first", "theirs")
+    try pair.here.set(form("ours"), for: ada)
+    _ = try pair.mergeHere()
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    home.tick()
+    try pair.there.apply([.describe(ada, as: ItemMetadata(label: "Mine"))])
+    #expect(try pair.mergeHere().added == [ada] && pair.here.item(ada)?.metadata.label == "Mine")
+    try pair.expectSettled()
+  }
+
   @Test func `a value from the future stays deleted where it was known, until it is changed or brought back`() throws {
     let here = try home.create()
     try here.set(form("old"), for: ada, keeping: 5)

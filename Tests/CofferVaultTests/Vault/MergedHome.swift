@@ -62,6 +62,19 @@ final class MergedPair: Sendable {
 
   func mergeThere() throws -> MergeReport { try there.merge(here) }
 
+  /// Merges each into the other, once.
+  func mergeBoth(isThereFirst: Bool) throws {
+    if isThereFirst { _ = try mergeThere() }
+    _ = try mergeHere()
+    if !isThereFirst { _ = try mergeThere() }
+  }
+
+  /// The same, and expects that both are alike then.
+  func expectAlike(isThereFirst: Bool, _ location: SourceLocation = #_sourceLocation) throws {
+    try mergeBoth(isThereFirst: isThereFirst)
+    #expect(try here.contents() == there.contents(), sourceLocation: location)
+  }
+
   /// Expects that a merge in either direction leaves both alike, that another one commits nothing, and that both are sound.
   func expectSettled(_ location: SourceLocation = #_sourceLocation) throws {
     _ = try mergeHere()

@@ -60,6 +60,19 @@ struct MergeCommandTests {
     try there.transcript(Self.merge(here), out: "added  gone\n")
   }
 
+  @Test func `of two names of which no time tells the later one, it is told which stays`() throws {
+    let (here, there) = try Self.twins()
+    try here.transcript("vault rename web ann --to-account abe")
+    try there.transcript("vault edit web ann\((1..<64).map { " --attribute k\($0)=v" }.joined())")
+    let answer = try here.coffer(Self.merge(there, "--dry-run --json"))
+    let undated = #""undated":[{"from":{"account":"abe","service":"web"},"to":{"account":"ann","service":"web"}}]"#
+    #expect(answer.out.contains(undated), "\(answer)")
+    try here.transcript(
+      Self.merge(there), out: "updated  web  ann\nrenamed  web  ann\n",
+      err: "'web/ann' stays of two names: no time tells that 'web/abe' is the later one\n")
+    try there.transcript(Self.merge(here))
+  }
+
   @Test func `the answer in JSON names what was done, what was left out and why`() throws {
     let (here, there) = try Self.twins()
     try there.transcript("auth login host.example --account ada --with-token", in: "token", err: "logged in")

@@ -1,0 +1,64 @@
+internal import CofferPlatform
+internal import CofferStorage
+
+extension MergePlan {
+  /// Adds what becomes of the fields of an item that the other vault has.
+  mutating func addFields(_ own: MergeRecord?, _ other: MergeRecord, to group: inout MergeGroup) throws(StoreError) {
+    let pairs = MergePair.match(own.map(ours.fields) ?? [], theirs.fields(of: other))
+    let claims = try fieldClaims(pairs, isNew: own == nil, &group)
+    for pair in pairs where pair.isLeftOut {
+      if let field = pair.ours { group.fields.append(MergeStep(keeping: field, in: group.item.name)) }
+    }
+    for claim in NameClaim.settled(claims, of: pairs) {
+      let step = step(pairs[claim.pair], claim, in: group.item.name)
+      // What comes or goes with its item is told with it.
+      if own != nil { note(step, in: group.item) }
+      group.fields.append(step)
+    }
+  }
+
+  /// The names of the fields that are there afterwards: of those that are new here as many as there is room for.
+  private mutating func fieldClaims(
+    _ pairs: [MergePair], isNew: Bool, _ group: inout MergeGroup
+  ) throws(StoreError) -> [NameClaim] {
+    var claims: [NameClaim] = []
+    var new: [NameClaim] = []
+    for (number, pair) in pairs.enumerated() {
+      guard let claim = try fieldClaim(pair, number, isNew: isNew, &group) else { continue }
+      if pair.ours == nil { new.append(claim) } else { claims.append(claim) }
+    }
+    let room = RecordMeta.mostFields - claims.count - pairs.count { $0.isLeftOut && $0.ours != nil }
+    for claim in new.dropFirst(max(0, room)) {
+      if let name = pairs[claim.pair].theirs?.name { report.leftOut.append(MergeReport.LeftOut(name: name, reason: .noRoom)) }
+    }
+    return claims + new.prefix(max(0, room))
+  }
+
+  /// The name of a field that is there afterwards.
+  private mutating func fieldClaim(
+    _ pair: MergePair, _ number: Int, isNew: Bool, _ group: inout MergeGroup
+  ) throws(StoreError) -> NameClaim? {
+    guard !pair.isLeftOut else {
+      noteLeftOut(pair)
+      return nil
+    }
+    switch (pair.ours, pair.theirs) {
+    case (let own?, let other?): return try claim(own, other, number)
+    case (let own?, nil):
+      guard let moment = try theirs.deletion(of: own, in: ours) else {
+        return NameClaim(own, number, .ours(isConflict: false))
+      }
+      group.removed.append((own, moment))
+      report.deleted.append(own.name)
+      return nil
+    case (nil, let other?):
+      // An item that comes back brings the fields that were deleted with it.
+      guard !isNew, try ours.deletion(of: other, in: theirs) != nil else {
+        return NameClaim(other, number, .theirs(isConflict: false))
+      }
+      report.kept.append(other.name)
+      return nil
+    case (nil, nil): return nil
+    }
+  }
+}

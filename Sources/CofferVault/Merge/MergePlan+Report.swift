@@ -1,0 +1,26 @@
+extension MergePlan {
+  /// Tells of what the other vault has and this one does not take.
+  mutating func noteLeftOut(_ pair: MergePair) {
+    guard let other = pair.theirs, let reason = other.exclusion ?? pair.ours?.exclusion else { return }
+    report.leftOut.append(MergeReport.LeftOut(name: other.name, reason: reason))
+  }
+
+  /// Tells what becomes of an item, or of a field of `item`.
+  mutating func note(_ step: MergeStep, in item: MergeStep? = nil) {
+    if let own = step.ours, step.isMoved, item == nil || own.name.field != step.name.field {
+      report.renamed.append(MergeReport.Renamed(from: own.name, to: step.name))
+    } else if step.ours == nil, let other = step.theirs, other.key != (item == nil ? step.name : step.fieldKey) {
+      report.renamed.append(MergeReport.Renamed(from: other.name, to: step.name))
+    }
+    switch step.verdict {
+    case .same(let isLaterThere):
+      report.same += item == nil ? 1 : 0
+      report.aligned += isLaterThere ? 1 : 0
+    case .theirs where step.ours == nil: report.added.append(step.name)
+    case .theirs(isConflict: false): report.updated.append(step.name)
+    case .theirs(isConflict: true): report.conflicts.append(MergeReport.Conflict(name: step.name, winner: .other))
+    case .ours(isConflict: true): report.conflicts.append(MergeReport.Conflict(name: step.name, winner: .this))
+    case .ours(isConflict: false): if step.theirs != nil { report.kept.append(step.name) }
+    }
+  }
+}
