@@ -11,39 +11,6 @@ import Testing
 /// Two vaults that were one, changed at random by clocks that differ, and merged into each other.
 @Suite(.tags(.campaign), .wholeRun)
 struct MergeCampaign {
-  private static let names: [ItemName] = ["a", "b", "c", "d"].flatMap { account in
-    ["", "f", "g"].map { ItemName(sealed: "svc", account, field: $0) }
-  }
-
-  /// One random change of one vault; what cannot be done is passed over.
-  private static func change(_ vault: borrowing UnlockedVault, _ step: Int, _ random: inout Random) -> String {
-    let name = names.randomElement(using: &random) ?? names[0]
-    let keeping: Int? = [nil, nil, 3, 20].randomElement(using: &random) ?? nil
-    let what: String
-    let outcome: StoreError.Kind?
-    switch Int.random(in: 0..<16, using: &random) {
-    case 0..<6:
-      // Few values: the same one may be set on both sides.
-      let value = "value \(step % 7)"
-      (what, outcome) = ("set", kind { try vault.set(form(value), for: name, keeping: keeping) })
-    case 6..<8:
-      let metadata = ItemMetadata(label: "label \(step % 5)", attributes: step % 2 == 0 ? ["k": "\(step % 3)"] : [:])
-      (what, outcome) = ("describe", kind { try vault.apply([.describe(name, as: metadata, keeping: keeping)]) })
-    case 8..<10: (what, outcome) = ("remove", kind { try vault.remove(name, keptUntil: .distantFuture) })
-    case 10: (what, outcome) = ("undelete", kind { try vault.undelete(name) })
-    case 11:
-      (what, outcome) = ("revert", kind { try vault.revert(name, to: UInt64.random(in: 1...6, using: &random)) })
-    default:
-      // Mostly one that is there, to a name that may be taken.
-      let moved =
-        (kind { _ = try vault.fields(of: name.item) } == nil ? [name, name.item] : [name]).randomElement(using: &random) ?? name
-      let other = names.filter { $0.field.isEmpty == moved.field.isEmpty && $0 != moved }.randomElement(using: &random) ?? moved
-      let condition: WriteCondition = Int.random(in: 0..<4, using: &random) == 0 ? .always : .absent
-      (what, outcome) = ("move", kind { try vault.apply([.move(moved, to: other, if: condition)]) })
-    }
-    return outcome == nil ? what : "\(what) refused"
-  }
-
   /// Two vaults, and a copy of each from before they met.
   private final class Bench {
     let pair: MergedPair, copies: MergedPair
@@ -54,15 +21,19 @@ struct MergeCampaign {
     init(seed: Int, _ random: inout Random, _ tally: inout Tally) throws {
       home = try MergedHome()
       let here = try home.create()
-      for name in MergeCampaign.names.prefix(7) { try here.set(form("first"), for: name, keeping: seed % 3 * 4) }
+      for name in RandomHistory.names.prefix(7) { try here.set(form("first"), for: name, keeping: seed % 3 * 4) }
       pair = try home.pair(here)
       // The clock of one may be ahead of the other's, and both may write in one millisecond.
       let ahead: Double = [0, 0, 0.003, 40].randomElement(using: &random) ?? 0
       for step in 1...Int.random(in: 2...40, using: &random) {
         home.now += Double(Int.random(in: 0...2, using: &random)) / 1000
+        if Int.random(in: 0..<8, using: &random) == 0 {
+          tally.add("stories", try RandomHistory.tell(pair, &random))
+          continue
+        }
         let isHere = Bool.random(using: &random)
         if !isHere { home.now += ahead }
-        let what = isHere ? MergeCampaign.change(pair.here, step, &random) : MergeCampaign.change(pair.there, step, &random)
+        let what = try isHere ? RandomHistory.change(pair.here, step, &random) : RandomHistory.change(pair.there, step, &random)
         if !isHere { home.now -= ahead }
         tally.add("changes", what)
         // Now and then they meet in between.
@@ -76,17 +47,15 @@ struct MergeCampaign {
   /// Values that a vault has, had or deleted.
   private static func known(_ vault: borrowing UnlockedVault) throws -> Set<String> {
     var values: Set<String> = []
-    for name in allNames { values.formUnion(try vault.values(name)) }
-    return values
-  }
-
-  /// The names, with the numbers that a merge may put behind them.
-  private static let allNames = numbered(["a", "b", "c", "d"]).flatMap { account in
-    ([""] + numbered(["f", "g"])).map { ItemName(sealed: "svc", account, field: $0) }
-  }
-
-  private static func numbered(_ names: [String]) -> [String] {
-    names.flatMap { name in [name] + (2...4).flatMap { ["\(name) (\($0))", "\(name) (\($0)) (2)"] } }
+    try vault.forEachItem(withFields: true) { _, form in values.insert(text(form) ?? "nothing") }
+    let former = try vault.core.read { (vault) throws(StoreError) in
+      var none = Change()
+      return try vault.items.records.notes(in: .old, &none).map { (note) throws(StoreError) in
+        let source = MergeSource(items: vault.items, table: .old, index: note.index, isOurs: false)
+        return text(try source.open(Change()).form()) ?? "nothing"
+      }
+    }
+    return values.union(former)
   }
 
   /// What each item of both vaults should be, by its id, from what each knows of it.
