@@ -73,10 +73,11 @@ def recovery_text(code):
 
 
 def recovery_code(data):
+    data = passphrase_line(data)
     if len(data) > 256:
         raise unreadable("a recovery code has at most 256 bytes")
     try:
-        text = passphrase_line(data).decode("ascii").upper()
+        text = data.decode("ascii").upper()
     except UnicodeDecodeError:
         raise unreadable("a recovery code is ASCII") from None
     text = text.replace(" ", "").replace("-", "").replace("I", "1").replace("L", "1").replace("O", "0")
@@ -111,12 +112,12 @@ class Invitation:
 
 def expectation(data):
     """`COFFER_EXPECT_VAULT`: the invitations in it, or the id and the generation, which may be None."""
-    words = data.split(b" ")
-    if words[0].startswith(b"PVINV1-"):
+    words = [word for word in data.split(b" ") if word]
+    if words and words[0].startswith(b"PVINV1-"):
         if len(words) > 64:
             raise unreadable("more than 64 invitations are expected")
         return [Invitation.of(word) for word in words]
-    found = re.fullmatch(rb"([0-9a-fA-F]{32})(?::([0-9]+))?", data)
+    found = re.fullmatch(rb"([0-9a-fA-F]{32})(?::0*([0-9]{1,19}))?", words[0]) if len(words) == 1 else None
     if not found or (found[2] and not 1 <= int(found[2]) <= LARGEST):
         raise unreadable("neither a vault's id nor invitations")
     return bytes.fromhex(found[1].decode()), found[2] and int(found[2])

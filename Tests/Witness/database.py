@@ -32,15 +32,16 @@ def check_file(path):
         start = file.read(112)
     if start[:16] != b"SQLite format 3\0":
         raise Refused("not a vault", "the file does not begin as a database does")
-    if len(start) < 100 or start[18] not in (1, 2) or start[19] not in (1, 2):
-        raise damaged("the file's first 100 bytes are not those of a database")
+    if len(start) < 100:
+        raise damaged("the file was cut within its first 100 bytes")
+    if int.from_bytes(start[68:72], "big") != APPLICATION:
+        raise Refused("not a vault", "the database is another program's")
+    if start[18] not in (1, 2) or start[19] not in (1, 2):
+        raise damaged("a file format version that there is not")
     wal = path + "-wal"
-    if not (os.path.exists(wal) and os.path.getsize(wal)):
-        if int.from_bytes(start[68:72], "big") != APPLICATION:
-            raise Refused("not a vault", "the database is another program's")
-        if len(start) > 100 and start[100] != 0x0D:
-            raise damaged("the schema takes more than one page")
-    check_journal(path + "-journal", start[18] == 2)
+    if not (os.path.exists(wal) and os.path.getsize(wal)) and len(start) > 100 and start[100] != 0x0D:
+        raise damaged("the schema takes more than one page")
+    check_journal(path + "-journal", 2 in start[18:20])
 
 
 def check_journal(path, write_ahead):
@@ -105,6 +106,16 @@ def integer(value, least, most):
     return value
 
 
+def ascending(rows, refused=damaged):
+    """The rows of a scan, whose key comes first; ends at one that does not ascend, as pages may lead back to each other."""
+    last = None
+    for row in rows:
+        if last is not None and row[0] <= last:
+            raise refused("rows that do not ascend")
+        last = row[0]
+        yield row
+
+
 def header_rows(connection):
     """The bytes of each copy, or None where its row is missing or no header can be that long."""
     found = []
@@ -116,7 +127,7 @@ def header_rows(connection):
 
 def only_row(connection, table, id):
     """Refuses rows of other ids, which no reader looks at but one that verifies."""
-    if connection.execute(f"SELECT count(*) FROM {table} WHERE id IS NOT ?", (id,)).fetchone()[0]:
+    if any(found != id for found, in ascending(connection.execute(f"SELECT id FROM {table} ORDER BY id"))):
         raise tampered(f"{table} has a row that no vault has")
 
 
@@ -129,7 +140,7 @@ def state_row(connection):
 
 def digest_rows(connection):
     digests = {}
-    for bucket, hash in connection.execute("SELECT bucket, hash FROM digest ORDER BY bucket"):
+    for bucket, hash in ascending(connection.execute("SELECT bucket, hash FROM digest ORDER BY bucket")):
         if blob(hash, 32, 32) == bytes(32):
             raise tampered("an empty bucket has a digest")
         digests[integer(bucket, 0, 2047)] = hash
@@ -138,27 +149,24 @@ def digest_rows(connection):
 
 def record_rows(connection, table):
     """Every row of `rec` or `old`, as a scan in the order of `idx` finds it."""
-    rows = []
-    for idx, rid, meta, value in connection.execute(f"SELECT idx, rid, meta, value FROM {table} ORDER BY idx"):
-        rows.append((blob(idx, 16, 16), blob(rid, 16, 16), blob(meta, 144, 69_776),
-                     None if value is None else blob(value, 272, 2_359_312)))
-    if any(left[0] >= right[0] for left, right in zip(rows, rows[1:])):
-        raise tampered("rows that do not ascend")
-    return rows
+    found = connection.execute(f"SELECT idx, rid, meta, value FROM {table} ORDER BY idx")
+    rows = ((blob(idx, 16, 16), blob(rid, 16, 16), blob(meta, 144, 69_776),
+             None if value is None else blob(value, 272, 2_359_312)) for idx, rid, meta, value in found)
+    return list(ascending(rows))
 
 
 def log_rows(connection):
     """Every row of the log, as far as its columns have their types: a number or a length out of bounds is *tampered*."""
-    rows = [(integer(seq, -LARGEST * 2, LARGEST * 2), blob(box, 0, ROW_LIMIT))
-            for seq, box in connection.execute("SELECT seq, box FROM log ORDER BY seq")]
+    found = connection.execute("SELECT seq, box FROM log ORDER BY seq")
+    rows = list(ascending(((integer(seq, -LARGEST * 2, LARGEST * 2), blob(box, 0, ROW_LIMIT)) for seq, box in found), tampered))
     if any(not 1 <= seq <= LARGEST or not (144 <= len(box) <= 4_752 or len(box) == 32) for seq, box in rows):
         raise tampered("a row of the log of another number or length")
     return rows
 
 
 def decided_rows(connection):
-    rows = [(blob(id, 16, 16), integer(outcome, 1, 2), integer(time, 0, 1 << 53))
-            for id, outcome, time in connection.execute("SELECT txid, outcome, time FROM decided ORDER BY txid")]
+    found = connection.execute("SELECT txid, outcome, time FROM decided ORDER BY txid")
+    rows = list(ascending((blob(id, 16, 16), integer(outcome, 1, 2), integer(time, 0, 1 << 53)) for id, outcome, time in found))
     if sum(outcome == 2 for _, outcome, _ in rows) > 256:
         raise damaged("more than 256 transactions were dropped")
     return rows

@@ -22,6 +22,11 @@ LONGEST = 170_000  # Digits of one vault's edits; the few longer ones are left t
 TABLE = "negative.json"
 GAP = 12  # Equal bytes between two edits, up to which they are written as one.
 OPEN, VERIFY, READ = "open", "verify", "read"
+ALSO = {  # Words that the text allows beside the first, which this reader and Coffer say.
+    "changed: a row of another table's name": ["tampered"], "changed: a table on the page of the schema": ["tampered"],
+    "changed: two tables with their statements exchanged": ["tampered"], "sealed: a copy of row 1": ["tampered"],
+    "changed: a former content as a present one": ["damaged"], "changed: a present content as a former one": ["damaged"],
+}
 
 
 def edits(old, new):
@@ -52,7 +57,7 @@ class Negative:
         self.known()
         self.forged()
         for name, base, change, known in rights(self.know):
-            self.vault(name, "Opening a vault, in order", VERIFY, base, change, None, name, known)
+            self.vault(name, "Opening a vault, in order", READ, base, change, None, name, known)
 
     def read(self, path):
         with open(path, "rb") as file:
@@ -65,7 +70,10 @@ class Negative:
         sides = (change(path) if change else None) or {}
         settle(path) if os.path.getsize(path) >= 100 else None
         content = self.read(path)
-        made = {"name": name, "wrong": wrong, "section": section, "refusal": refusal, "by": by, "base": base}
+        made = {"name": name, "wrong": wrong, "section": section, "refusal": refusal}
+        if name in ALSO:
+            made["also"] = ALSO[name]
+        made |= {"by": by, "base": base}
         if len(content) != len(self.bases[base]):
             made["length"] = len(content)
         made["edits"] = edits(self.bases[base], content)
@@ -158,7 +166,7 @@ UNOPENED = {
     "an entry that goes on", "a program that is not UTF-8", "an entry's time beyond 2^62", "a row's extension that is cut",
     "a row that tells another head before it", "a row under the key of another place", "a trim that says nothing",
 }
-LATE = ("a record too", "an item too few", "an item that is told", "copies that differ", "a copy", "a first header", "another row of",
+LATE = ("a record too", "an item too few", "an item that is told", "a copy", "a first header", "another row of",
         "a digest with a number", "a digest that is bound")
 
 

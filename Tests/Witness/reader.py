@@ -80,8 +80,12 @@ class Vault:
 
     def check_copies(self):
         """What `verify` alone looks at of the tables with one row each."""
-        if self.copies[0] != self.copies[1]:
-            raise damaged("the two copies of the header differ")
+        for copy in self.copies:
+            if copy is None:
+                raise damaged("a copy of the header is missing")
+            Header.read(copy)
+            if H(copy) != self.digest:
+                raise tampered("the two copies of the header differ")
         for table, id in database.HEADER_ROWS + (("state", 1),):
             database.only_row(self.connection, table, id)
 

@@ -15,6 +15,8 @@ def rights(know):
         "own": {**scene.secrets["passphrase"], "keyFile": scene.secrets["both"]["keyFile"]}}
     yield f"right: {WHOLE} with its key file beside a passphrase that opens nothing", WHOLE, None, {
         "own": {"keyFile": scene.key_file(), "passphrase": b"another"}}
+    yield f"right: {WHOLE} with its key file beside an identity that nothing proves", WHOLE, None, {
+        "own": {"keyFile": scene.key_file(), **scene.secrets["friend"]}}
     friend = {"own": scene.secrets["friend"]}
     for epoch in (1, 2, 3):
         yield f"right: a recipient with an invitation of epoch {epoch}", WHOLE, None, {**friend, **know.invitation(epoch)}
@@ -32,6 +34,10 @@ def rights(know):
     yield "right: a pin whose second record is wrong", WHOLE, None, know.pins(second=bytes(160))
     yield "right: a pin whose first record knows less", WHOLE, None, know.pins(
         first=know.pin(seen=(1, bytes(16)), own=(0, bytes(16))).bytes())
+    yield "right: a pin of its first record alone", WHOLE, None, know.pins(length=160)
+    yield "right: a pin with bytes after its second record", WHOLE, None, {
+        "pins": {"at": know.vault, "id": know.pins()["pins"]["id"] + b"anything"}}
+    yield "right: a pin whose own commit is later than all that it has seen", WHOLE, None, know.pins(seen=(1, bytes(16)))
     yield "right: a journal of zeros", WHOLE, sides(scene, {"-journal": bytes(28) + b"anything"}), {}
     yield "right: an empty write-ahead log", WHOLE, sides(scene, {"-wal": b""}), {}
     for name, change in (

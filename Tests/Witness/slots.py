@@ -1,7 +1,7 @@
 """Making and opening the boxes of slots. Source: VaultFormat.md, Slots."""
 
 from header import OTHER, Keys, Slot
-from layout import Refused, le64, tampered
+from layout import LARGEST, Refused, damaged, le64, tampered
 from primitives import F, cbox, open_cbox, public_key, x25519
 
 ONE_UNLOCK = 32_768
@@ -66,13 +66,14 @@ def other_slot(id, alg, ops, mem, salt, point, own):
 
 
 def candidates(header, secret):
-    """The slots that a secret may open, and of one type the cheapest first."""
-    return sorted((slot for slot in header.slots if secret.opens(slot.type)), key=lambda slot: (slot.type, work(slot)))
+    """The slots that a secret may open, in the order of the tries: those with a passphrase last, the cheapest first."""
+    return sorted((slot for slot in header.slots if secret.opens(slot.type)),
+                  key=lambda slot: (1, work(slot)) if slot.type <= 2 else (0, slot.type))
 
 
 def unlock(header, secret):
     """Opens the first slot that the secret opens, and the sealed part of the header with it."""
-    edited, spent, left_out = None, 0, False
+    changed, spent, left_out = None, 0, False
     for slot in candidates(header, secret):
         if slot.type == 5:
             found = (secret.identity, bytes(32), None, None) if slot.pk == secret.public_key() else None
@@ -85,14 +86,17 @@ def unlock(header, secret):
             found = open_own(header, slot, secret.key(slot.type, slot.salt, slot.ops, slot.mem))
         if found is None:
             continue
+        if slot.type != 5 and not 1 <= found[2] <= LARGEST:
+            changed = changed or damaged("the epoch of a slot's own part is out of bounds")
+            continue
         vk = open_box(header, slot, *found[:2]) if public_key(found[0]) == slot.pk else None
         if vk is None:
-            edited = edited or (slot.type != 5 and "a slot's own part opens, and its box does not")
+            changed = changed or (slot.type != 5 and tampered("a slot's own part opens, and its box does not"))
             continue
         keys = Keys(vk, header.vault, header.epoch)
         return finish(header, slot, found, keys)
-    if edited:
-        raise tampered(edited)
+    if changed:
+        raise changed
     if left_out:
         raise Refused("not tried", "a slot that the secret may open was left out for its cost")
     raise Refused("wrong secret", "no slot opens")
@@ -101,7 +105,4 @@ def unlock(header, secret):
 def finish(header, slot, found, keys):
     secret, wrap, epoch, mark = found
     sealed = header.open(keys)
-    if slot.type != 5:
-        if not 1 <= epoch <= 1 << 62:
-            raise Refused("damaged", "the epoch of a slot's own part is out of bounds")
     return Opened(slot, secret, wrap, None if slot.type == 5 else (epoch, mark), keys, sealed)

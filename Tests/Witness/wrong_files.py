@@ -124,6 +124,8 @@ COLUMNS = {
     "an outcome of text": loose("UPDATE decided SET outcome = 'one'"),
     "an outcome of NULL": loose("UPDATE decided SET outcome = NULL"),
     "a time of an outcome that is a fraction": loose("UPDATE decided SET time = 1.5"),
+    "an idx of text": loose("INSERT INTO rec SELECT 'sixteen letters.', rid, meta, value FROM rec LIMIT 1"),
+    "an idx that is a number": loose("INSERT INTO old SELECT 7, rid, meta, value FROM old LIMIT 1"),
     "a transaction of text": loose("INSERT INTO decided VALUES ('0123456789abcdef', 1, 1)"),
 }
 ROWS = {
@@ -218,6 +220,14 @@ HEADER_NEWER = {
     "min_reader 2 and a slot of type 9": header(unread),
     "min_reader 2 in the first copy alone": header(version_of(2, 2), copies=(("header", 1),)),
 }
+SECOND = (("header_copy", 2),)
+COPY_TAMPERED = {
+    "a second header that is another, and right by itself": header(lambda it: setattr(it, "box", flipped(0)(it.box)), copies=SECOND),
+    "the header of the past as the second": sql("UPDATE header_copy SET bytes = (SELECT bytes FROM past.header)"),
+}
+COPY_NEWER = {
+    "min_reader 2 in the second copy alone": header(version_of(2, 2), copies=SECOND),
+}
 SLOTS_WRONG = {
     "another id of the vault": header(lambda it: setattr(it, "vault", flipped(0)(it.vault))),
     "another id of the slot": slot(3, id=flipped(-1)),
@@ -300,7 +310,8 @@ SECTIONS = [  # Section, when at the latest, the secret, the refusal, the change
     ("The set of records", "open", "owner", TAMPERED, ROWS_OPEN), ("The set of records", "verify", "owner", TAMPERED, ROWS),
     ("The set of records", "verify", "owner", DAMAGED, ROWS_SHAPE), ("Records", "verify", "owner", TAMPERED, RECORDS),
     ("Header", "open", "owner", TAMPERED, HEADER_TAMPERED), ("Header", "open", "owner", DAMAGED, HEADER_DAMAGED),
-    ("Header", "open", "owner", "newer", HEADER_NEWER), ("Slots", "open", "owner", "wrong secret", SLOTS_WRONG),
+    ("Header", "open", "owner", "newer", HEADER_NEWER), ("Header", "verify", "owner", TAMPERED, COPY_TAMPERED),
+    ("Header", "verify", "owner", "newer", COPY_NEWER), ("Slots", "open", "owner", "wrong secret", SLOTS_WRONG),
     ("Slots", "open", "owner", TAMPERED, SLOTS_TAMPERED), ("Slots", "open", "friend", "wrong secret", RECIPIENT_WRONG),
     ("Slots", "open", "passphrase", "not tried", NOT_TRIED),
     ("Slots", "open", "passphrase", "wrong secret", PASSPHRASE_WRONG), ("State", "open", "owner", TAMPERED, STATE),

@@ -113,6 +113,8 @@ def pins(know):
     yield "forked", "a pin of another replica's entry", know.pins(replica=earlier[0], own=(earlier[1] + 1, OTHER))
     yield "rolled back", "the first record is older and the second is of a later generation", know.pins(
         second=record(know.pin(seen=(generation + 1, commit))), seen=(1, OTHER), own=(0, bytes(16)))
+    yield "rolled back", "a lone record at offset 4 096, of a later generation", know.pins(
+        first=bytes(160), second=record(know.pin(seen=(generation + 1, commit))))
     yield "damaged", "two records whose digest does not fit", know.both(know.pin().bytes()[:-1] + b"\0")
     yield "damaged", "two records of zeros", know.both(bytes(160))
     yield "damaged", "an empty pin", know.pins(first=b"", length=0)
@@ -137,6 +139,8 @@ def firsts(know):
     yield "unproven", "a place's file without a pin", {"pins": {"at": know.vault}}
     yield "unproven", "a pin without a place's file", {"pins": {"id": know.pins()["pins"]["id"]}}
     yield "unproven", "an empty folder of pins", {"pins": {}}
+    yield "unproven", "nothing is known, and a passphrase is given too", {
+        "own": {"identity": friend, **know.scene.secrets["passphrase"]}}
     yield "unproven", "an empty folder of pins, and the vault's id", {"pins": {}, "vault": know.vault}
     yield "forked", "a wrong invitation in the identity's file", {
         "identity": friend + know.invited(epoch=1, mark=bytes(32))["invitations"][0].encode() + b"\n"}

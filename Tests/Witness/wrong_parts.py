@@ -112,7 +112,7 @@ SEALED = {
         cbox(case.keys.hdr, "PV1 head", case.header.vault, b"", case.sealed.bytes(), bytes(24)))),
 }
 COPIES = {
-    "copies that differ": damaged(later("UPDATE header_copy SET bytes = zeroblob(440)")),
+    "a copy of zeros": damaged(later("UPDATE header_copy SET bytes = zeroblob(440)")),
     "a copy that is missing": damaged(later("DELETE FROM header_copy")),
     "a first header that is missing": damaged(later("DELETE FROM header")),
     "a first header of 439 bytes": damaged(later("UPDATE header SET bytes = substr(bytes, 1, 439)")),

@@ -131,6 +131,7 @@ def rights():
     yield "recovery code", "a recovery code in small letters with spaces", code.lower().replace(b"-", b"  ")
     yield "recovery code", "a recovery code with I, L and O for 1 and 0", recovery_text(H(b"\1")[:20]).replace(
         "1", "i").replace("0", "o").encode()
+    yield "recovery code", "a recovery code of 256 bytes", code + b"-" * (256 - len(code))
     yield "identity", "an identity", line
     yield "identity", "an identity with 64 invitations", line + b"\n" + 64 * (invitation + b"\n")
     yield "identity", "a bare identity", KEY
@@ -140,4 +141,7 @@ def rights():
     yield "invitation", "an invitation of epoch 2^62", Invitation(VAULT, 1 << 62, MARK).text()
     yield "COFFER_EXPECT_VAULT", "an id", VAULT.hex().encode()
     yield "COFFER_EXPECT_VAULT", "an id in capital digits and a generation", VAULT.hex().upper().encode() + b":4611686018427387904"
+    yield "COFFER_EXPECT_VAULT", "a generation after zeros", VAULT.hex().encode() + b":" + 30 * b"0" + b"7"
+    yield "COFFER_EXPECT_VAULT", "an id between spaces", b" " + VAULT.hex().encode() + b"  "
     yield "COFFER_EXPECT_VAULT", "64 invitations", b" ".join(64 * [invitation])
+    yield "COFFER_EXPECT_VAULT", "two invitations with three spaces between them", b"   ".join(2 * [invitation])

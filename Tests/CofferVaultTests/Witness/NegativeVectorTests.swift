@@ -42,7 +42,12 @@ import Testing
     for section in Set(table.vaults.map(\.section) + table.texts.map(\.section)) {
       #expect(article.contains("## \(section)\n"), "\(section)")
     }
-    for word in Set(table.vaults.compactMap(\.refusal)) { #expect(article.contains("| *\(word)* | "), "\(word)") }
+    let words = table.vaults.compactMap(\.refusal) + table.vaults.flatMap { $0.also ?? [] }
+    for word in Set(words) { #expect(article.contains("| *\(word)* | "), "\(word)") }
+    for vault in table.vaults {
+      guard let also = vault.also else { continue }
+      #expect(!also.isEmpty && vault.refusal.map { !also.contains($0) } == true, "\(vault.name)")
+    }
   }
 
   @Test func `coffer takes no text that is none of the secrets and names that people hold`() throws {

@@ -40,6 +40,8 @@ struct NegativeVectors: Decodable {
       }
     }
     let name: String, wrong: String, section: String, refusal: String?, by: Step
+    /// Words that another reader may say in place of `refusal`.
+    let also: [String]?
     let base: String, length: Int?, edits: [Edit], sides: [String: Digits]?
     let secret: Secret, vault: String?, generation: UInt64?, invitations: [String]?, pins: Pins?
   }
