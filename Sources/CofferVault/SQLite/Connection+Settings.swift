@@ -69,6 +69,7 @@ extension Connection {
   /// Runs a statement of no rows, or of rows that nobody wants.
   func execute(_ sql: String) throws(StoreError) {
     try checkOpen()
+    limit.begin()
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw failure(code, "run a statement") }
   }

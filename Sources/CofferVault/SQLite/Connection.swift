@@ -34,6 +34,7 @@ final class Connection {
   let files: ConnectionFiles
   let handle: OpaquePointer
   let options: Options
+  let limit: StepLimit
   private(set) var isOpen = true
   private let process = getpid()
   private var verbs: [OpaquePointer] = []
@@ -48,6 +49,7 @@ final class Connection {
   init(_ file: consuming DatabaseFile, _ options: Options = Options()) throws(StoreError) {
     files = try ConnectionFiles(of: file.path, over: options.fileSystem)
     handle = try Self.open(file.path, options, files)
+    limit = StepLimit(handle, of: file.path)
     self.file = file
     self.options = options
     // Everything is initialized: a throw from here on runs deinit, which closes.
@@ -119,6 +121,12 @@ final class Connection {
   /// The error of a call that has just returned `code`.
   func failure(_ code: Int32, _ doing: String) -> StoreError {
     if files.wasAskedForAnotherFile { return SideFiles.namesAnotherFile(path) }
+    guard code & 0xff != SQLITE_INTERRUPT else {
+      return StoreError(
+        .damaged, "could not \(doing): its pages lead back to each other, as they hold more rows than a file of this size can",
+        place: place, cure: "copy the items to a new vault with UnlockedVault.export, or restore a backup",
+        remedy: .copyItems)
+    }
     return StoreError(sqlite: code, doing, on: handle, place: path)
   }
 

@@ -69,8 +69,11 @@ struct DatabaseOutcomes: OutcomeRows {
   }
 
   func forEachOutcome(_ body: (UnsafeRawBufferPointer, OutcomeColumns) throws(StoreError) -> Void) throws(StoreError) {
+    var order = IndexOrder()
     try database.statement(.outcomes).forEach { row throws(StoreError) in
-      try body(row.blob(0, count: RowLimits.transactionBytes), OutcomeColumns(outcome: row.int64(1), time: row.int64(2)))
+      let transaction = try row.blob(0, count: RowLimits.transactionBytes)
+      guard order.accepts(transaction) else { throw row.damaged("the outcomes of transactions are not in order") }
+      try body(transaction, OutcomeColumns(outcome: row.int64(1), time: row.int64(2)))
     }
   }
 

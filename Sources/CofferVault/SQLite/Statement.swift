@@ -46,6 +46,7 @@ final class Statement {
   /// Runs to the end, for statements without rows.
   func execute() throws(StoreError) {
     defer { reset() }
+    connection.limit.begin()
     repeat { try connection.checkOpen() } while try hasRow(sqlite3_step(handle))
   }
 
@@ -55,6 +56,7 @@ final class Statement {
   ) throws(StoreError) -> Result? {
     defer { reset() }
     try connection.checkOpen()
+    connection.limit.begin()
     guard try hasRow(sqlite3_step(handle)) else { return nil }
     return try body(Row(handle))
   }
@@ -62,6 +64,7 @@ final class Statement {
   /// Calls `body` with each row. The row, and the bytes it lends, end with the call.
   func forEach(_ body: (borrowing Row) throws(StoreError) -> Void) throws(StoreError) {
     defer { reset() }
+    connection.limit.begin()
     let row = Row(handle)
     while true {
       try connection.checkOpen()
@@ -135,11 +138,11 @@ enum Query: Int, CaseIterable {
     case .putLog: "REPLACE INTO log (seq, box) VALUES (?1, ?2)"
     case .trimLog: "DELETE FROM log WHERE seq<?1"
     case .cutLog: "DELETE FROM log WHERE seq>?1"
-    case .headerRows: "SELECT id FROM header"
-    case .headerCopyRows: "SELECT id FROM header_copy"
-    case .stateRows: "SELECT id FROM state"
+    case .headerRows: "SELECT id FROM header ORDER BY id"
+    case .headerCopyRows: "SELECT id FROM header_copy ORDER BY id"
+    case .stateRows: "SELECT id FROM state ORDER BY id"
     case .outcome: "SELECT outcome, time FROM decided WHERE txid=?1"
-    case .outcomes: "SELECT txid, outcome, time FROM decided"
+    case .outcomes: "SELECT txid, outcome, time FROM decided ORDER BY txid"
     case .putOutcome: "REPLACE INTO decided (txid, outcome, time) VALUES (?1, ?2, ?3)"
     case .expireOutcomes: "DELETE FROM decided WHERE outcome=?1 AND time<?2"
     case .redateOutcomes: "UPDATE decided SET time=?2 WHERE outcome=?1 AND time>?2"

@@ -111,8 +111,8 @@ extension VaultDatabase {
   }
 }
 
-/// Holds the last index of a scan, to see that the next is greater.
-private struct IndexOrder {
+/// Holds the last key of a scan, an index or a transaction, to see that the next is greater.
+struct IndexOrder {
   private var high: UInt64 = 0
   private var low: UInt64 = 0
   private var isFirst = true

@@ -35,7 +35,13 @@ extension VaultDatabase {
       case .headerCopy: .headerCopyRows
       case .state: .stateRows
       }
-    try statement(query).forEach { row throws(StoreError) in try body(row.int64(0)) }
+    var last = Int64.min
+    try statement(query).forEach { row throws(StoreError) in
+      let id = try row.int64(0)
+      guard id > last else { throw row.damaged("the rows of \(table.rawValue) are not in order") }
+      last = id
+      try body(id)
+    }
   }
 
   func removeAddedRows(

@@ -49,6 +49,49 @@ import Testing
     try put(pages, bytes: count * 4096)
   }
 
+  /// A table whose rows have no end.
+  enum Endless: String, CaseIterable {
+    case decided, header
+
+    /// The kinds of its pages: "Database File Format", 1.6.
+    fileprivate var kinds: (leaf: UInt8, interior: UInt8) { self == .decided ? (0x0A, 0x02) : (0x0D, 0x05) }
+    /// The cell of one row, and what a page above says of a row behind the number of a page.
+    fileprivate var cells: (leaf: [UInt8], interior: [UInt8]) {
+      let transaction = [4, 44, 1, 6] + [UInt8](repeating: 1, count: 16) + [2] + [UInt8](repeating: 0, count: 8)
+      let entry = [UInt8(transaction.count)] + transaction
+      return self == .decided ? (entry, entry) : ([7, 1] + [3, 0, 20] + [1, 2, 3, 4], [1])
+    }
+  }
+
+  /// A vault in which every page of a tree leads to the next one 110 times, so that eight pages are read as 110^7 rows.
+  private func vault(without end: Endless) throws {
+    try fixture.create(records: 1).close()
+    let (number, first) = (try root(end.rawValue), try file().count / 4096 + 1)
+    var pages = try file()
+    let depth = 7
+    for page in 0..<depth {
+      let next = page + 1 < depth ? Self.big(first + page + 1) + end.cells.interior : end.cells.leaf
+      let cells = [[UInt8]](repeating: next, count: page + 1 < depth ? 110 : 1)
+      pages.append(Data(Self.page(cells, page + 1 < depth ? end.kinds.interior : end.kinds.leaf, right: first + page + 1)))
+    }
+    let top = [[UInt8]](repeating: Self.big(first) + end.cells.interior, count: 110)
+    pages.replaceSubrange((number - 1) * 4096..<number * 4096, with: Self.page(top, end.kinds.interior, right: first))
+    pages.replaceSubrange(28..<32, with: Self.big(pages.count / 4096))
+    try put(pages, bytes: pages.count)
+  }
+
+  /// A page of a tree; `right` is the last child of one that is no leaf.
+  private static func page(_ cells: [[UInt8]], _ kind: UInt8, right: Int) -> [UInt8] {
+    var (content, places, end) = ([UInt8](), [UInt8](), 4096)
+    for cell in cells {
+      end -= cell.count
+      content = cell + content
+      places += big(end).suffix(2)
+    }
+    let head = [kind, 0, 0] + big(cells.count).suffix(2) + big(end).suffix(2) + [0] + (kind < 8 ? big(right) : []) + places
+    return head + [UInt8](repeating: 0, count: end - head.count) + content
+  }
+
   private static func big(_ number: Int) -> [UInt8] { withUnsafeBytes(of: UInt32(number).bigEndian) { [UInt8]($0) } }
 
   private static func varint(_ number: Int) -> [UInt8] {
@@ -106,6 +149,30 @@ import Testing
     expectError(.damaged) { () throws(StoreError) in
       try vault.read { () throws(StoreError) in try vault.recheckSchema() }
     }
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Endless.allCases)
+  func `a table whose pages lead back to each other is damage after as many steps as the file has room for`(_ end: Endless) throws
+  {
+    try vault(without: end)
+    let vault = try fixture.open()
+    switch end {
+    case .decided:
+      expectError(.damaged) { () throws(StoreError) in try vault.read { () throws(StoreError) in try vault.outcomes.check() } }
+      // Who settles has no key, and holds the lock of all writers.
+      expectError(.damaged) { () throws(StoreError) in
+        try vault.write { () throws(StoreError) in _ = try vault.outcomes.settle(.random(), now: 1) }
+      }
+      expectError(.damaged) { () throws(StoreError) in
+        try vault.read { () throws(StoreError) in _ = try vault.outcomeRows.countOutcomes(2) }
+      }
+    case .header:
+      expectError(.damaged) { () throws(StoreError) in try vault.read { () throws(StoreError) in try vault.checkNothingIsAdded() }
+      }
+    }
+    expectError(.damaged) { () throws(StoreError) in try vault.write { () throws(StoreError) in try vault.removeWhatIsAdded() } }
+    expectError(.damaged) { () throws(StoreError) in try vault.vacuum() }
+    expectError(.damaged) { () throws(StoreError) in try vault.checkStorage() }
   }
 
   @Test func `a damaged file can still be copied as it is, and be replaced by a backup`() throws {
