@@ -3,9 +3,9 @@ internal import CofferPlatform
 internal import CofferStorage
 
 /// Finds the slot that credentials open. Slots without a passphrase come first, as they cost nothing; each passphrase slot costs
-/// an Argon2id run. The search ends at the first slot that opens.
+/// an Argon2id run, with a key file or without, and the cheapest come first. The search ends at the first slot that opens.
 enum SlotSearch {
-  private static let order: [SlotKind] = [.keyFile, .recoveryCode, .recipient, .passphraseAndKeyFile, .passphrase]
+  private static let order: [[SlotKind]] = [[.keyFile], [.recoveryCode], [.recipient], [.passphraseAndKeyFile, .passphrase]]
 
   /// What one search may cost, in ``PassphraseCost/effort``: 32 GiB of traffic, 14 s measured. Whoever writes the file chooses how
   /// many slots there are and what each costs: sixteen at the bound of a single one would take two minutes. Sixteen of the standard
@@ -33,8 +33,9 @@ enum SlotSearch {
     var changed: StoreError?
     var tooCostly: StoreError?
     var budget = mostWork
-    for kind in order {
-      for slot in header.slots.filter({ $0.frame.kind == kind }).sorted(by: { $0.frame.cost.effort < $1.frame.cost.effort }) {
+    for kinds in order {
+      let slots = header.slots.filter { kinds.contains($0.frame.kind) }
+      for slot in slots.sorted(by: { ($0.frame.cost.effort, $0.id) < ($1.frame.cost.effort, $1.id) }) {
         do throws(StoreError) {
           try spend(slot.frame, inputs, memory, &budget)
           if let open = try attempt(slot, of: header, inputs, memory) { return open }
