@@ -107,12 +107,7 @@ final class Home {
     ).status
   }
 
-  static func canTrace() throws -> Bool { try traces.get() }
-
-  private static let traces = Result<Bool, any Error> {
-    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return false }
-    return try run("/usr/bin/strace", ["-o", "/dev/null", "/bin/true"]).status == 0
-  }
+  static func canTrace() throws -> Bool { try Tracing.isPossible() }
 
   static var toolPath: String { tool + "/TestTool" }
 

@@ -34,8 +34,8 @@ struct InitFaultCampaign {
         #expect(try home.coffer("init -q --new-key-file \(key)").status == 0, "\(place): \(answer)")
       }
     }
-    print("init: \(places.count) of \(all) calls failed, \(failed) times it said so, \(made) vaults that open")
-    #expect(made + failed > 0)
+    print("init: \(places.count) of \(all) calls were to fail, \(failed) times it said so, \(made) vaults that open")
+    #expect(failed > 0)
   }
 
   @Test func `a vault whose new name may be lost with the power is made, and its key file stays`() throws {

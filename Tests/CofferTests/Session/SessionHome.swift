@@ -158,17 +158,7 @@ final class SessionHome: Sendable {
     return status
   }
 
-  static func canTrace() throws -> Bool { try traces.get() }
-
-  private static let traces = Result<Bool, any Error> {
-    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return false }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/strace")
-    process.arguments = ["-o", "/dev/null", "/bin/true"]
-    try process.run()
-    process.waitUntilExit()
-    return process.terminationStatus == 0
-  }
+  static func canTrace() throws -> Bool { try Tracing.isPossible() }
 
   /// What both stores say of the session, which must be one thing: nil for logged out, else the user and the token.
   ///

@@ -207,7 +207,7 @@ struct FaultCampaign {
   /// Runs `body` for each step. Where a lock can never be had SQLite waits some ten seconds, so that the long form has a bench for each step.
   private func forEachStep(
     _ title: String, of steps: [(name: String, new: Facts)] = Self.steps, withRollbackJournal: Bool = false,
-    _ body: @escaping @Sendable (Bench, (name: String, new: Facts)) throws -> Void
+    killed: Bool = false, _ body: @escaping @Sendable (Bench, (name: String, new: Facts)) throws -> Void
   ) throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let kept = try Self.prepared(withRollbackJournal: withRollbackJournal)
@@ -219,6 +219,7 @@ struct FaultCampaign {
       tallies.add(bench.tally)
     }
     tallies.all.report(title)
+    if killed { #expect(tallies.all.count(of: "killed") > 0) }
   }
 
   /// All cases in the long form; in the short form `few`, others for each step.
@@ -232,7 +233,7 @@ struct FaultCampaign {
   private static func parity(_ step: String) -> Int { (steps.firstIndex { $0.name == step } ?? 0) / 2 % 2 }
 
   @Test func `killed at any system call`() throws {
-    try forEachStep("kills at system calls") { bench, step in
+    try forEachStep("kills at system calls", killed: true) { bench, step in
       try bench.reset(for: step.name)
       let tool = TracedTool(bench.place, step.name)
       for call in Self.chosen(try tool.points(of: "all"), few: 1, step.name) {

@@ -142,7 +142,7 @@ struct MemberFaultCampaign {
     }
   }
 
-  private func forEachStep(_ title: String, _ body: @escaping @Sendable (Bench) throws -> Void) throws {
+  private func forEachStep(_ title: String, killed: Bool = false, _ body: @escaping @Sendable (Bench) throws -> Void) throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let tallies = Collected()
     Campaign.concurrently(2) { worker in
@@ -154,6 +154,7 @@ struct MemberFaultCampaign {
       }
     }
     tallies.all.report(title)
+    if killed { #expect(tallies.all.count(of: "killed") > 0) }
   }
 
   /// Some of `calls`, others for each step; all in the long form.
@@ -164,7 +165,7 @@ struct MemberFaultCampaign {
   }
 
   @Test func `killed at any system call of a restore, a repair or a first look`() throws {
-    try forEachStep("members, killed at system calls") { bench in
+    try forEachStep("members, killed at system calls", killed: true) { bench in
       for call in Self.chosen(try bench.tool.points(of: "all"), bench.step) {
         try bench.reset()
         try bench.judge(bench.tool.run(.kill, at: call), "killed", "\(call.name) \(call.number)")

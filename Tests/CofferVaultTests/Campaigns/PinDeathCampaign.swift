@@ -41,6 +41,7 @@ struct PinDeathCampaign {
     for step in FaultCampaign.steps.map(\.name) where step != "init" && (Campaign.isLong || ["set", "restore"].contains(step)) {
       for number in 1...Campaign.size(short: 1, long: 6) {
         let (isKilled, outcomes) = try die(step, kept, at: number)
+        #expect(isKilled || number > 1, "\(step) writes to its pin")
         for outcome in outcomes {
           tally.add(
             "\(step), \(isKilled ? "killed before the pin's write \(number)" : "had no write \(number) of the pin")", outcome,

@@ -28,6 +28,10 @@ struct Tally: Sendable {
   }
 
   subscript(outcome: String) -> Int { counts.values.reduce(0) { $0 + ($1[outcome] ?? 0) } }
+  /// Cases whose outcome begins so.
+  func count(of beginning: String) -> Int {
+    counts.values.reduce(0) { $0 + $1.reduce(0) { $0 + ($1.key.hasPrefix(beginning) ? $1.value : 0) } }
+  }
   var total: Int { counts.values.reduce(0) { $0 + $1.values.reduce(0, +) } }
 
   /// Prints a line for each class, and fails the test for what should not have been.
@@ -36,6 +40,7 @@ struct Tally: Sendable {
     for (group, outcomes) in counts.sorted(by: { $0.key < $1.key }) {
       print("  \(group): \(outcomes.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))")
     }
+    #expect(total > 0, "no case was tried", sourceLocation: location)
     for failure in failures.prefix(5) { Issue.record("\(failure)", sourceLocation: location) }
     #expect(failures.isEmpty, "\(failures.count) of \(total)", sourceLocation: location)
   }

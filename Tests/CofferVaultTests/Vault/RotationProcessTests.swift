@@ -117,10 +117,7 @@ enum Tool {
   /// Those that change a file. strace counts each by itself.
   static let calls = ["pwrite64", "fsync", "fdatasync", "ftruncate", "unlink"]
 
-  static func canTrace() throws -> Bool {
-    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return false }
-    return try run("/usr/bin/strace", ["-o", "/dev/null", "/bin/true"]).code == 0
-  }
+  static func canTrace() throws -> Bool { try Tracing.isPossible() }
 
   /// Kills the tool on entering its `number`th `call`.
   static func traced(killedAt number: Int, of call: String, _ arguments: String...) throws -> Int32 {

@@ -174,6 +174,7 @@ import Testing
       let found = kind { try readAll(FilePath(path)) }
       #expect(found == .damaged || found == .tampered, "\(name): \(found.map { "\($0)" } ?? "it is read")")
     }
+    #expect(!made.isEmpty)
     print("another writer: \(made.count) vaults of another layout")
   }
 
