@@ -52,6 +52,7 @@ class Disk:
     def __exit__(self, *_):
         if self.scene:
             self.scene.kill()
+            self.tally.acknowledge(self.scene)
         if self.mounted:
             self.mounted.end()
         self.reader.end()
@@ -163,6 +164,8 @@ class Disk:
         for path in ("root", "mount"):
             remove(f"{self.folder}/{path}")
         os.makedirs(f"{self.folder}/root", mode=0o700)
+        if self.scene:
+            self.tally.acknowledge(self.scene)
         self.scene, self.older = self.make(), []
         scene = self.scene
         scene.prepare(f"{self.folder}/root")
