@@ -12,8 +12,6 @@ extension Journal {
     let new = word.nextEpoch(end: begin + survivors.reduce(0) { $0 + $1.count })
     // Cleared by the next sync that succeeds.
     try memory.store(Self.unsyncedEpoch, .unsynced)
-    let field = JournalLayout.start(of: new.epoch)
-    try memory.store(CheckedNumber(UInt32(begin), in: field).rawValue, field)
     try memory.store(foldedFrom?.rawValue ?? 0, .foldedFrom)
     try memory.publish(new)
     // Only now: a fold that dies, or fails, before its word is repeated. With this list named already, the one that repeats it would take
@@ -24,19 +22,21 @@ extension Journal {
     return new
   }
 
-  /// Stores `survivors` where the epoch of `word` has no records, below its first one or else behind its last, and says where.
+  /// Stores `survivors` where the epoch of `word` has no records, below its first one or else behind its last, and says where: in the field
+  /// of the epoch to come.
   private func keep(_ survivors: [Record], after word: JournalWord, _ writer: Record.Writer) throws(StoreError) -> Int {
     let count = survivors.reduce(0) { $0 + $1.count }
-    guard count > 0 else { return 0 }
-    let begin = try count <= memory.start(of: word) ? 0 : word.end
+    let begin = try count <= memory.start(of: word) || count == 0 ? 0 : word.end
     // Before the next word, which has no room for an end that is too far.
     try reserve(begin + count)
     let epoch = word.nextEpoch(end: 0).epoch
     try memory.fill(count, at: JournalLayout.headerBytes + begin) { buffer in
       Record.encode(survivors, into: buffer, epoch: epoch, writer: writer)
     }
+    let field = JournalLayout.start(of: epoch)
+    try memory.store(CheckedNumber(UInt32(begin), in: field).rawValue, field)
     // A power loss could else leave the next word without them, and with it a transaction that happened in the other store alone.
-    try synchronize()
+    if count > 0 { try synchronize() }
     return begin
   }
 
