@@ -78,4 +78,74 @@ struct CarriedBatchTests {
     #expect(try idle.load("b") == .integer(2))
     #expect(try folder.open(isShared: false).contents() == ["a": .integer(1), "b": .integer(2)])
   }
+
+  @Test func `what a journal held that was spoilt and taken away is what its readers know of it`() throws {
+    for spoilt in [UInt64(9), 0] {
+      let folder = try TemporaryFolder()
+      let store = try folder.open(isShared: false)
+      try store.save(.integer(1), for: "a")
+      let journal = try #require(store.engine.state.withLock { $0.journal })
+      try folder.open(isShared: false).save(.integer(2), for: "b")
+      try journal.memory.store(spoilt, .version)
+      // The word of another epoch: whoever follows it looks at the header first.
+      try journal.memory.store(JournalWord(epoch: 5, end: 0).rawValue, .word)
+      takeJournalAway(folder)
+      #expect(try store.load("a") == .integer(1))
+      #expect(try folder.open(isShared: false).load("a") == .integer(1))
+    }
+  }
+
+  @Test
+  func `while the journal in place has no room for what the one held that was taken away, readers go on with what they know`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let store = try folder.open(isShared: false)
+    // Longer than what is left.
+    let known = PlainForm.string(String(repeating: "known", count: 200))
+    try store.save(known, for: "a")
+    takeJournalAway(folder)
+    let next = try folder.open(isShared: false)
+    try next.engine.holdingLock { (journal) throws(StoreError) in
+      try next.engine.state.withLock { (state) throws(StoreError) in
+        for count in [16 << 20, 16 << 20, 16 << 20, (14 << 20) + 1_043_000, 600] {
+          try next.engine.append(.write([("fill", .data(Data(count: count)))]), &state, journal)
+        }
+      }
+    }
+    #expect(try store.load("a") == known)
+    #expect(kind { try store.save(.integer(1), for: "b") } == .tooLarge(limit: JournalLayout.capacity))
+    try next.synchronize()
+    try store.save(.integer(1), for: "b")
+    #expect(try next.load("a") == known)
+  }
+
+  @Test func `a fold whose journal is taken away in its midst does not undo the fold of who goes on in its place`() throws {
+    let folder = try TemporaryFolder()
+    let next = Mutex<DefaultsStore?>(nil)
+    var calls = SystemCalls()
+    let rename = calls.rename
+    let (list, journal, moved) = (
+      folder.file("d.plist").string, folder.file(".d.plist.coffer").string, folder.file("moved").string
+    )
+    calls.reached = { step in
+      guard step == .listWritten, rename(journal, moved) == 0 else { return }
+      next.withLock { store in
+        _ = kind {
+          store = try folder.open(isShared: false)
+          try store?.save(.integer(2), for: "b")
+        }
+      }
+    }
+    calls.rename = { from, to in
+      if to == list { _ = kind { try next.withLock { try $0?.synchronize() } } }
+      return rename(from, to)
+    }
+    let store = try folder.open(isShared: false, calls: calls)
+    try store.save(.integer(1), for: "a")
+    _ = kind { try store.synchronize() }
+    waitForTheNextLook()
+    #expect(try store.load("b") == .integer(2))
+    #expect(try folder.open(isShared: false).contents() == ["a": .integer(1), "b": .integer(2)])
+  }
 }

@@ -124,11 +124,19 @@ struct Fold {
         // A link that was put in the list's place would be replaced by a file.
         isCurrent = try ListFingerprint(FileStatus(ofLinkAt: engine.files.list)) == plan.list
         if !isCurrent { throw engine.readOnly }
+        if try Relocation(engine: engine).hasMoved(journal) { throw takenAway }
         // The new file's own: what stands at the path a moment later may be another program's.
         list = ListFingerprint(new)
       }
     } catch { if isCurrent { throw error } }
     return isCurrent ? list : nil
+  }
+
+  /// Who has the journal's name by now folds under another lock: one would put an older list in the place of the other's.
+  private var takenAway: StoreError {
+    StoreError(
+      .busy, "the journal was taken away while it was folded", place: engine.files.journal.string,
+      cure: "try again; every value is safe")
   }
 
   /// The copy is replaced in the same way as the list, but its steps are not the list's.

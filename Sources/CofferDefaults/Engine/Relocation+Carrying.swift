@@ -1,0 +1,83 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+// What a journal holds that lost its name is written into the one that took its place.
+extension Relocation {
+  /// Writes what `old` holds and the list does not into `new`, once for all processes. The caller holds the locks of both.
+  func carry(_ old: Journal, to new: Journal, in files: ListFiles, _ state: inout EngineState) throws(StoreError) {
+    let use = try catchUp(&state, old)
+    guard use == .current || use == .beingCarried else { return }
+    let names = journalledNames(state, old)
+    engine.location.withLock { $0 = files }
+    var there = EngineState()
+    there.journal = new
+    try Replay(engine: engine).catchUp(&there, new)
+    let records = try missing(names, of: old, state, in: new, there, isBegun: use == .beingCarried)
+    try old.memory.mark(.beingCarried)
+    engine.calls.reached?(.carrying)
+    if !records.isEmpty { try engine.append(records, &there, new) }
+    // As durable as it was: batches, and values of those that were committed, are it before any fold.
+    try new.synchronize()
+    engine.calls.reached?(.carried)
+    try old.memory.mark(.carried)
+  }
+
+  /// Learns all that `old` says, and what has become of it.
+  ///
+  /// A journal that was spoilt before it was taken away tells nothing more; what is known here stays. Where something else cannot be read,
+  /// as the list, what others wrote into `old` would be missed.
+  private func catchUp(_ state: inout EngineState, _ old: Journal) throws(StoreError) -> JournalUse {
+    var use = JournalUse.current
+    do {
+      use = try old.memory.use
+      if try old.word() != state.seen { try Replay(engine: engine).catchUp(&state, old) }
+    } catch {
+      guard error.place == old.path.string else { throw error }
+      switch error.kind {
+      case .damaged, .newerFormat: break
+      default: throw error
+      }
+    }
+    return use
+  }
+
+  /// What `old` holds and `new` does not.
+  ///
+  /// - Parameters:
+  ///   - names: the names that the records of `old` change.
+  ///   - isBegun: whether somebody has begun to carry them over, and died.
+  private func missing(
+    _ names: Set<String>, of old: Journal, _ state: borrowing EngineState, in new: Journal, _ there: borrowing EngineState,
+    isBegun: Bool
+  ) throws(StoreError) -> [Record] {
+    let identity = try old.memory.identity
+    let carried = try there.carried + new.memory.carried
+    var records: [Record] = []
+    // The new journal says whether he who died had written these values. If he had, what stands there is his work, or newer.
+    if !carried.contains(identity) {
+      // If not, somebody else may have begun to write.
+      let newer = isBegun ? try new.changedNames(there.start..<there.seen.end, epoch: there.seen.epoch) : []
+      let changed = names.subtracting(newer).filter { there.values[$0] != state.values[$0] }
+      if !changed.isEmpty { records.append(.write(changed.map { ($0, state.values[$0]) })) }
+      // What was carried over into the old one is in the new one by that too: whoever has such a journal open finds the new one alone.
+      let identities = try (old.memory.carried + state.carried).filter { !carried.contains($0) } + [identity]
+      records += identities.map { .carried($0) }
+    }
+    // One that the new journal has completed must not be prepared again: the vault may still remember it as committed, and its old
+    // values would then take the place of newer ones.
+    let known = Set(there.batches.prepared.map(\.id) + there.batches.finished.map(\.id))
+    records += state.batches.prepared.filter { !known.contains($0.id) }.map(Record.prepare)
+    // The changes of these were carried as values; the names go along, so that they are forgotten after a fold.
+    return records + state.batches.finishedRecords
+  }
+
+  /// The names that the records of `journal` change.
+  private func journalledNames(_ state: borrowing EngineState, _ journal: Journal) -> Set<String> {
+    guard state.isJournalled else { return [] }
+    do { return try journal.changedNames(state.start..<state.seen.end, epoch: state.seen.epoch) } catch {
+      return Set(state.values.keys)  // Not to be known any more: nothing that was acknowledged may be missed.
+    }
+  }
+}
