@@ -69,6 +69,7 @@ final class Connection {
     // In a forked child the handle is the parent's: closing it here could empty and remove a log that the parent still writes.
     guard getpid() == process else { return }
     while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
+    limit.end(handle)
     // What cannot be closed, as a copy of it is under way, goes on to use its files.
     if sqlite3_close(handle) == SQLITE_OK { files.close() }
   }

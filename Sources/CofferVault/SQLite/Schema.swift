@@ -76,6 +76,9 @@ struct SchemaCheck {
     guard version > 0 else {
       throw StoreError(.damaged, "the vault has format \(version), which never was", place: place, cure: "restore a backup")
     }
+    guard try connection.number("PRAGMA page_count") <= Int64(Limits.mostPages) else {
+      throw StoreError(.damaged, "the file has more pages than any vault", place: place, cure: "restore a backup")
+    }
   }
 
   private mutating func checkTables() throws(StoreError) {

@@ -29,6 +29,9 @@ final class StepLimit {
     sqlite3_progress_handler(handle, Self.stride, look, Unmanaged.passUnretained(self).toOpaque())
   }
 
+  /// `handle` asks no more: where it cannot be closed it outlives this limit.
+  func end(_ handle: OpaquePointer) { sqlite3_progress_handler(handle, 0, nil, nil) }
+
   /// A statement begins.
   @inline(__always)
   func begin() { strides = 0 }

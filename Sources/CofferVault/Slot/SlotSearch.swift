@@ -57,8 +57,9 @@ enum SlotSearch {
   private static func spend(_ frame: SlotFrame, _ inputs: borrowing SlotInputs, _ memory: Int, _ budget: inout UInt64)
     throws(StoreError)
   {
-    // A cost that is out of bounds by itself is refused where it would be run, and costs nothing.
-    guard inputs.hashesPassphrase(for: frame), frame.cost.work <= PassphraseHash.mostWork else { return }
+    guard inputs.hashesPassphrase(for: frame) else { return }
+    // What is never run costs nothing.
+    try PassphraseHash.check(frame.cost, memory: memory)
     guard frame.cost.effort <= budget else {
       throw StoreError(
         .kdfMemory(needs: Int(frame.mebibytes) << 20, has: memory),

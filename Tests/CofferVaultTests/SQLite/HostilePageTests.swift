@@ -175,6 +175,18 @@ import Testing
     expectError(.damaged) { () throws(StoreError) in try vault.checkStorage() }
   }
 
+  @Test func `a file of as many pages as no vault has is damage before a table is read`() throws {
+    try fixture.create(records: 1).close()
+    let (whole, most) = (try file(), Limits.mostPages)
+    for (count, expected) in [(most, nil as StoreError.Kind?), (most + 1, .damaged)] {
+      var pages = whole
+      pages.replaceSubrange(28..<32, with: Self.big(count))
+      // It has holes, and takes next to nothing on the disk.
+      try put(pages, bytes: count * 4096)
+      #expect(fixture.openingError()?.kind == expected)
+    }
+  }
+
   @Test func `a damaged file can still be copied as it is, and be replaced by a backup`() throws {
     try fixture.create().close()
     let sound = fixture.folder.appending("sound.sqlite")

@@ -153,6 +153,15 @@ private enum Offset {
     #expect(16 * PassphraseCost(passes: 6, mebibytes: 256).effort <= SlotSearch.mostWork)
   }
 
+  @Test func `slots that cannot be run take nothing of what a search may cost`() throws {
+    let genuine = try #require(try sample.header([.passphrase]).slots.first)
+    // No pass is none, and would cost less than the genuine one.
+    let header = try forged([PassphraseCost](repeating: PassphraseCost(passes: 0, mebibytes: 8), count: 15), beside: genuine)
+    let open = try SlotSearch.open(
+      header, with: sample.credentials(.passphrase), memory: SlotSample.memory, mostWork: PassphraseCost.testing.effort)
+    #expect(open.id == genuine.id)
+  }
+
   @Test func `so has one without a key file before costlier ones with one`() throws {
     let genuine = try #require(try sample.header([.passphrase]).slots.first)
     let header = try forged(
