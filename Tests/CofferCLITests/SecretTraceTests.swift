@@ -109,7 +109,7 @@ struct SecretTraceTests {
       ["-c", "cd '\(home.path)'; ulimit -c unlimited; kill -SEGV $$"], environment: home.environment,
       opening: [0: ("/dev/null", O_RDONLY), 2: ("/dev/null", O_WRONLY)], program: "/bin/sh")
     _ = try child.wait()
-    if !child.leftCore { print("skipped: this machine writes no core files, so that none of ours could be seen") }
+    if !child.leftCore { try Test.skip("this machine writes no core files, so that none of ours could be seen") }
   }
 
   private func home() throws -> Home {
@@ -233,7 +233,7 @@ struct SecretTraceTests {
 
   @Test
   func `edit: coffer and the editor, and nothing is left when either is killed`() throws {
-    guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
+    guard access("/dev/shm", W_OK) == 0 else { try Test.skip("there is no /dev/shm") }
     let home = try home()
     home.environment["EDITOR"] = try home.file(
       "editor", "#!/bin/sh\nprintf %s \"$1\" > \(home.path)/place\ntouch \(home.path)/up\nwhile :; do sleep 0.05; done\n",
@@ -273,7 +273,7 @@ struct SecretTraceTests {
     let history = home.path + "/history"
     let shell = try terminal.program(
       ["bash", "--norc", "--noprofile", "-i"], in: home, with: ["TERM": "dumb", "PS1": "> ", "HISTFILE": history])
-    guard let shell else { return print("skipped: bash is not installed") }
+    guard let shell else { try Test.skip(without: "bash") }
     terminal.type("coffer vault set typed\n")
     terminal.shows("New value of typed: ")
     terminal.type(Self.canary + "\n")

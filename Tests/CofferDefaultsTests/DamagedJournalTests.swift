@@ -194,7 +194,7 @@ struct DamagedJournalTests {
     #expect(truncate(journal.string + "-copy", whole.count) == 0)
     #expect(chmod(journal.string + "-copy", 0o600) == 0 && rename(journal.string + "-copy", journal.string) == 0)
     let before = try #require(try FileStatus(at: journal))
-    guard before.blockBytes < before.size else { return print("skipped: this file system makes no holes") }
+    guard before.blockBytes < before.size else { try Test.skip("this file system makes no holes") }
     let store = try folder.open(isShared: false)
     try store.save(.integer(1), for: "k")
     let after = try #require(try FileStatus(at: journal))

@@ -43,7 +43,7 @@ struct FaultTests {
   }
 
   @Test func `what was acknowledged survives death at each system call, as the kernel sees them`() throws {
-    if let reason = Self.strace { return print("skipped: \(reason)") }
+    if let reason = Self.strace { try Test.skip("\(reason)") }
     let folder = try TemporaryFolder()
     var deaths = 0
     var lives: [String] = []
@@ -62,7 +62,7 @@ struct FaultTests {
   }
 
   @Test func `a call that a signal interrupts is made again`() throws {
-    if let reason = Self.strace { return print("skipped: \(reason)") }
+    if let reason = Self.strace { try Test.skip("\(reason)") }
     let folder = try TemporaryFolder()
     for (index, call) in ["flock", "fdatasync", "pwrite64", "fallocate"].enumerated() {
       let place = folder.file("\(index)")

@@ -398,7 +398,7 @@ struct FileTests {
   }
 
   @Test(.tags(.process), .wholeRun) func `a place that cannot be written is read, and says so to writers`() throws {
-    guard geteuid() == 0 else { return print("skipped: only root can drop to a user who may not write here") }
+    guard geteuid() == 0 else { try Test.skip("only root can drop to a user who may not write here") }
     let folder = try TemporaryFolder()
     let store = try folder.open(isShared: false)
     try store.save(.integer(1), for: "a")
@@ -408,13 +408,13 @@ struct FileTests {
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("d.plist").string)
     try FileManager.default.removeItem(atPath: folder.file(".d.plist.coffer").string)
     let output = try Tool("unprivileged", folder).finish()
-    if output.contains("cannot drop") { return print("skipped: privileges cannot be dropped here") }
+    if output.contains("cannot drop") { try Test.skip("privileges cannot be dropped here") }
     #expect(output == "read integer(1)\nwrite readOnly\n")
     #expect(!folder.exists(".d.plist.coffer"))
   }
 
   @Test func `another user's journal is refused`() throws {
-    guard geteuid() == 0 else { return print("skipped: only root can make another user's file") }
+    guard geteuid() == 0 else { try Test.skip("only root can make another user's file") }
     let folder = try TemporaryFolder()
     try folder.write("", to: ".d.plist.coffer")
     try FileManager.default.setAttributes([.ownerAccountID: 65534], ofItemAtPath: folder.file(".d.plist.coffer").string)
@@ -474,7 +474,7 @@ struct FileTests {
   @Test func `a folder whose real name is not UTF-8 is refused, and not taken for an empty one`() throws {
     let folder = try TemporaryFolder()
     let real: [CChar] = folder.path.string.utf8.map { CChar(bitPattern: $0) } + [0x2F, 0x6A, CChar(bitPattern: 0xE9), 0]
-    guard mkdir(real, 0o700) == 0 else { return print("skipped: this file system has names in UTF-8 alone") }
+    guard mkdir(real, 0o700) == 0 else { try Test.skip("this file system has names in UTF-8 alone") }
     let link = folder.file("link").string
     #expect(symlink(real, link) == 0)
     let folderError = #expect(throws: StoreError.self) { _ = try DefaultsStore.open(domain: "d", in: FilePath(link)) }

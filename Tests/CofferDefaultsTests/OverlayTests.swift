@@ -1,4 +1,5 @@
 import CofferStorage
+import CofferTestSupport
 import Foundation
 import SystemPackage
 import Testing
@@ -8,13 +9,13 @@ import Testing
 /// A home that comes with a container's image: files are copied up when they are first opened for writing.
 @Suite struct OverlayTests {
   @Test func `one who reads alone sees what is written after the first copy-up with the next read`() throws {
-    guard geteuid() == 0 else { return print("skipped: only root can mount an overlay") }
+    guard geteuid() == 0 else { try Test.skip("only root can mount an overlay") }
     let folder = try TemporaryFolder()
     let layers = folder.file("layers"), merged = folder.file("merged").string
     let manager = FileManager.default
     for path in [layers.string, merged] { try manager.createDirectory(atPath: path, withIntermediateDirectories: true) }
     // The layers need a file system of their own where the folder itself is on an overlay.
-    guard mount("tmpfs", layers.string, "tmpfs", 0, nil) == 0 else { return print("skipped: nothing can be mounted here") }
+    guard mount("tmpfs", layers.string, "tmpfs", 0, nil) == 0 else { try Test.skip("nothing can be mounted here") }
     defer { umount2(layers.string, 0) }
     for name in ["lower", "upper", "work"] {
       try manager.createDirectory(atPath: layers.appending(name).string, withIntermediateDirectories: true)
@@ -24,7 +25,7 @@ import Testing
     try seed.synchronize()
     try seed.save(.integer(2), for: "k")
     let options = "lowerdir=\(layers)/lower,upperdir=\(layers)/upper,workdir=\(layers)/work"
-    guard mount("overlay", merged, "overlay", 0, options) == 0 else { return print("skipped: no overlay can be mounted here") }
+    guard mount("overlay", merged, "overlay", 0, options) == 0 else { try Test.skip("no overlay can be mounted here") }
     defer { umount2(merged, Int32(MNT_DETACH)) }
 
     let reader = try store(FilePath(merged), .readOnly)

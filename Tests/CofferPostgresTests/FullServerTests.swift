@@ -12,9 +12,10 @@ import Testing
   private static let long = String(repeating: "x", count: 200_000)
 
   @Test func `where the tables have no room nothing is changed, all is read, and a change of key leaves the old one`() throws {
-    guard let server = DatabaseServer.make(disk: (.tables, 48 << 20)), let disk = server.disk,
-      let shared = try SharedVault(on: server), let second = try SharedVault(on: server)
-    else { return }
+    let server = try DatabaseServer.make(disk: (.tables, 48 << 20))
+    let disk = try #require(server.disk)
+    let shared = try SharedVault(on: server)
+    let second = try SharedVault(on: server)
     let vault = try shared.create(shared.pins)
     let settings = try PostgresDefaults.open(domain: "app", at: shared.place)
     try settings.save(.string("kept"), for: "a")
@@ -60,9 +61,9 @@ import Testing
 
   @Test func `where the server's log has no room the server ends, and has all that was acknowledged once there is some`() throws {
     let settings = ["min_wal_size=32MB", "max_wal_size=32MB"]
-    guard let server = DatabaseServer.make(settings: settings, disk: (.log, 40 << 20)), let disk = server.disk,
-      let shared = try SharedVault(on: server, options: "coffer_timeout=1")
-    else { return }
+    let server = try DatabaseServer.make(settings: settings, disk: (.log, 40 << 20))
+    let disk = try #require(server.disk)
+    let shared = try SharedVault(on: server, options: "coffer_timeout=1")
     let vault = try shared.create(shared.pins)
     try vault.set(form("first"), for: name("small"))
     let other = Held(try shared.unlock(shared.pins))

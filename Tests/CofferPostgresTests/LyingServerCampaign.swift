@@ -12,8 +12,8 @@ import Testing
   private static let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log", "decided"]
 
   /// A vault with some history, and a copy of its rows under `bak` from before its last write.
-  private func vault() throws -> SharedVault? {
-    guard let shared = try SharedVault() else { return nil }
+  private func vault() throws -> SharedVault {
+    let shared = try SharedVault()
     let vault = try shared.create(shared.pins)
     for number in 0..<12 { try vault.set(form("\(number)"), for: name("\(number)"), keeping: 2) }
     try vault.set(form("old"), for: name("0"))
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `rows that were swapped, deleted, put back, changed or added are refused`() throws {
-    guard let shared = try vault() else { return }
+    let shared = try vault()
     let vault = try shared.unlock(shared.pins)
     let s = shared.schema
     let first = "(SELECT idx FROM \(s).rec ORDER BY idx LIMIT 1)",
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test func `what was so before is not so again: not all of it, and not a part`() throws {
-    guard let shared = try vault() else { return }
+    let shared = try vault()
     let vault = try shared.unlock(shared.pins)
     try putBack(shared, "older")
     expectRefusal("all of an older state", shared)
@@ -156,7 +156,7 @@ import Testing
   }
 
   @Test func `another vault at the place is refused, under every name of the place, and so are tables that are none`() throws {
-    guard let shared = try vault() else { return }
+    let shared = try vault()
     let vault = try shared.unlock(shared.pins)
     try shared.server.sql("ALTER SCHEMA \(shared.schema) RENAME TO \(shared.schema)_away")
     #expect(kind { _ = try vault.get(name("0")) } != nil)
@@ -179,7 +179,7 @@ import Testing
   }
 
   @Test func `a reader's role reads, and writes nothing`() throws {
-    guard let shared = try vault() else { return }
+    let shared = try vault()
     let role = shared.schema + "_reader"
     try shared.server.sql("CREATE ROLE \(role) LOGIN")
     for sql in PostgresSchema.grants(shared.schema, readers: role, writers: "coffer") { try shared.server.sql(sql) }

@@ -18,8 +18,8 @@ import Testing
     let file: FilePath
     var pins: FilePath { shared.folder.path.appending("pins") }
 
-    init?() throws {
-      guard let shared = try SharedVault() else { return nil }
+    init() throws {
+      let shared = try SharedVault()
       self.shared = shared
       vault = try shared.create(shared.pins)
       file = shared.folder.path.appending("mirror")
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func `a mirror is the vault as it was when it was refreshed, is opened by its slots, and takes no writes`() throws {
-    guard let mirrored = try Mirrored() else { return }
+    let mirrored = try Mirrored()
     let vault = try mirrored.shared.unlock(mirrored.shared.pins)
     for number in 0..<60 { try vault.set(form("\(number)"), for: name("\(number)")) }
     try vault.set(form("two"), for: name("a"), keeping: 2)
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func `a vault in a file has no mirror, and one without pins makes none`() throws {
-    guard let mirrored = try Mirrored() else { return }
+    let mirrored = try Mirrored()
     let (shared, other) = (mirrored.shared, mirrored.shared.folder.path.appending("other"))
     #expect(kind { try shared.unlock().mirror(to: other) } == .incomplete)
     let file = shared.folder.path.appending("file.sqlite")
@@ -124,7 +124,7 @@ import Testing
   @Test func `an older mirror, another one, a moved one, a damaged one and none are each refused, and the next refresh mends it`()
     throws
   {
-    guard let mirrored = try Mirrored() else { return }
+    let mirrored = try Mirrored()
     let older = try mirrored.bytes
     try mirrored.vault.set(form("two"), for: name("a"))
     try mirrored.vault.mirror(to: mirrored.file)
@@ -158,7 +158,7 @@ import Testing
     #expect(mirrored.refusal() == .noVault)
     #expect(try mirrored.vault.mirror(to: mirrored.file).isWritten && mirrored.refusal() == nil)
 
-    guard let other = try SharedVault() else { return }
+    let other = try SharedVault()
     let another = try other.create(mirrored.shared.pins)
     let theirs = mirrored.shared.folder.path.appending("theirs")
     try another.mirror(to: theirs)
@@ -181,7 +181,7 @@ import Testing
   }
 
   @Test func `a server that went back, or whose rows do not fit, is refused, and the mirror stays`() throws {
-    guard let mirrored = try Mirrored() else { return }
+    let mirrored = try Mirrored()
     let (server, schema) = (mirrored.shared.server, mirrored.shared.schema)
     let tables = ["decided", "digest", "header", "header_copy", "log", "old", "rec", "state"]
     try server.sql("CREATE SCHEMA \(schema)_x")
@@ -211,7 +211,7 @@ import Testing
   }
 
   @Test func `a mirror follows each commit, and refreshes at once do not get in each other's way`() throws {
-    guard let mirrored = try Mirrored() else { return }
+    let mirrored = try Mirrored()
     let other = try mirrored.shared.unlock(mirrored.shared.pins)
     let told = Collected<Bool>()
     let subscription = try mirrored.vault.keepMirror(at: mirrored.file) { result in
@@ -250,7 +250,7 @@ import Testing
   }
 
   @Test func `which vault is expected at a place shows without its server, however the place is written`() throws {
-    guard let mirrored = try Mirrored() else { return }
+    let mirrored = try Mirrored()
     let (url, pins) = (mirrored.shared.url, mirrored.pins)
     let id = mirrored.vault.id
     #expect(try VaultPlace(url).expected(by: pins) == [id])

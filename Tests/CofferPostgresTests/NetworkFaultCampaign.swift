@@ -35,9 +35,9 @@ import Testing
   func `while packets are lost each call fails in its time, and afterwards nothing is lost, made up or told twice`(
     loss: TestNetwork.Loss
   ) throws {
-    guard let network = TestNetwork.make(), let server = DatabaseServer.make(on: network),
-      let shared = try SharedVault(on: server)
-    else { return }
+    let network = try TestNetwork.make()
+    let server = try DatabaseServer.make(on: network)
+    let shared = try SharedVault(on: server)
     let feed = try VaultStore(service: "feed", vault: shared.create())
     let settings = try PostgresDefaults.open(domain: "feed", at: shared.place)
     let far = server.placeOnNetwork(String(shared.schema.dropFirst("coffer_".count)), "coffer_timeout=\(Self.patience)")
@@ -127,7 +127,8 @@ import Testing
   }
 
   @Test func `a commit whose notice never comes is mirrored at the next look`() throws {
-    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.make()
+    let shared = try SharedVault(on: server)
     let vault = try shared.create(shared.pins)
     let file = shared.folder.path.appending("mirror")
     func mirrored() -> String? {

@@ -12,7 +12,7 @@ import Testing
 /// Settings of a fleet, on a real server.
 @Suite(.tags(.process), .wholeRun) struct PostgresDefaultsTests {
   @Test(arguments: ConformanceCheck.allCases) func `settings on a server conform`(check: ConformanceCheck) async throws {
-    guard let server = DatabaseServer.shared else { return }
+    let server = try DatabaseServer.shared
     var abilities = StoreConformance<Plain>.Abilities()
     abilities.prepares = false
     abilities.decides = false
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test func `names, values and sizes are those of the plain store in files, and names are told apart by their bytes`() throws {
-    guard let server = DatabaseServer.shared else { return }
+    let server = try DatabaseServer.shared
     let place = VaultPlace(server.place())
     for bad in ["", ".", "..", "a/b", "a\nb", String(repeating: "d", count: 201)] {
       #expect(kind { _ = try PostgresDefaults.open(domain: bad, at: place) } == .invalidName)
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func `what is no place for settings is refused, with its reason`() throws {
-    guard let server = DatabaseServer.shared else { return }
+    let server = try DatabaseServer.shared
     #expect(kind { _ = try PostgresDefaults.open(domain: "a", at: "/srv/vault.sqlite") } == .unsupported)
     let error = #expect(throws: StoreError.self) {
       _ = try PostgresDefaults.open(domain: "a", at: "postgresql://u:hidden@host/db#main")
@@ -87,7 +87,8 @@ import Testing
   }
 
   @Test func `a server that is away is to be read by a mirror where a vault is asked for, and not where settings are`() throws {
-    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.make()
+    let shared = try SharedVault(on: server)
     let vault = try shared.create()
     let settings = try PostgresDefaults.open(domain: "app", at: shared.place)
     func remedy(_ body: () throws -> Void) throws -> StoreError.Remedy? {
@@ -106,7 +107,8 @@ import Testing
   }
 
   @Test func `settings and a vault share a schema, whichever was there first, and neither takes the other away`() throws {
-    guard let first = try SharedVault(), let second = try SharedVault() else { return }
+    let first = try SharedVault()
+    let second = try SharedVault()
     let before = try PostgresDefaults.open(domain: "app", at: first.place)
     try before.save(.string("kept"), for: "a")
     #expect(kind { _ = try first.unlock() } == .noVault)
@@ -126,7 +128,7 @@ import Testing
   }
 
   @Test func `a reader's role reads and observes settings, a writer's writes them, whenever the tables were made`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     let keys = SettingsKeys()
     let role = "r\(UInt64.random(in: 0 ... .max))"
     _ = try shared.create()
@@ -155,7 +157,7 @@ import Testing
   }
 
   @Test func `changes of others are told once each, over broken connections and a server that was started again`() throws {
-    guard let server = DatabaseServer.make() else { return }
+    let server = try DatabaseServer.make()
     let place = VaultPlace(server.place())
     let store = try PostgresDefaults.open(domain: "app", at: place)
     try store.save(.integer(0), for: "there before")
@@ -200,7 +202,7 @@ import Testing
   }
 
   @Test func `no call waits without an end, and a server that is away is said to be`() throws {
-    guard let server = DatabaseServer.make() else { return }
+    let server = try DatabaseServer.make()
     let place = VaultPlace(server.place("main", "coffer_timeout=1"))
     let store = try PostgresDefaults.open(domain: "app", at: place)
     try store.save(.integer(1), for: "a")

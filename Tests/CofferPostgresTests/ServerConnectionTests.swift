@@ -10,7 +10,7 @@ import Testing
 /// What becomes of a connection when a host is silent, when a statement fails, and when rows were changed by somebody else.
 @Suite(.tags(.process), .wholeRun) struct ServerConnectionTests {
   @Test func `a host that takes a connection and says nothing does not keep a place from the next one`() throws {
-    guard let server = DatabaseServer.shared else { return }
+    let server = try DatabaseServer.shared
     let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(silent) }
     var address = sockaddr_in()
@@ -24,7 +24,7 @@ import Testing
     }
     try #require(isListening)
     let port = UInt16(bigEndian: address.sin_port)
-    let shared = try #require(try SharedVault(on: server))
+    let shared = try SharedVault(on: server)
     try shared.create().set(form("1"), for: name("a"))
     let folder = server.folder.replacingOccurrences(of: "/", with: "%2F")
     let place = VaultPlace(
@@ -37,7 +37,8 @@ import Testing
   }
 
   @Test func `a write that was refused leaves its connection as it was`() throws {
-    guard let server = DatabaseServer.shared, let shared = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.shared
+    let shared = try SharedVault(on: server)
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
     func backends() throws -> String {
@@ -54,7 +55,8 @@ import Testing
   }
 
   @Test func `a count of settings that cannot be is damage, and ends no program`() throws {
-    guard let server = DatabaseServer.shared, let shared = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.shared
+    let shared = try SharedVault(on: server)
     let settings = try PostgresDefaults.open(domain: "app", at: shared.place)
     try settings.save(.integer(1), for: "a")
     for column in ["version", "weight", "names"] {
@@ -69,7 +71,8 @@ import Testing
   }
 
   @Test func `a log that goes on behind its end is refused where that begins`() throws {
-    guard let server = DatabaseServer.shared, let shared = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.shared
+    let shared = try SharedVault(on: server)
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
     try server.sql(
@@ -80,7 +83,8 @@ import Testing
   }
 
   @Test func `who observes looks now and then too, whatever the server tells`() throws {
-    guard let server = DatabaseServer.shared, let shared = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.shared
+    let shared = try SharedVault(on: server)
     try shared.create()
     let looks = Collected<Int>()
     let watch = try PostgresWatch(

@@ -11,9 +11,9 @@ import Testing
 @Suite(.tags(.campaign, .process, .kill), .wholeRun) struct ServerFaultCampaign {
   @Test func `a server that acknowledges before a commit is durable is not written to, unless the place says so`() throws {
     let asynchronous = "options=-csynchronous_commit%3Doff"
-    guard let shared = try SharedVault(options: asynchronous) else { return }
+    let shared = try SharedVault(options: asynchronous)
     #expect(kind { try shared.create() } == .refused)
-    guard let allowed = try SharedVault(options: asynchronous + "&coffer_allow_async=1") else { return }
+    let allowed = try SharedVault(options: asynchronous + "&coffer_allow_async=1")
     let vault = try allowed.create()
     try vault.set(form("1"), for: name("a"))
     let strict = VaultPlace(allowed.url.replacingOccurrences(of: "&coffer_allow_async=1", with: ""))
@@ -23,9 +23,8 @@ import Testing
   }
 
   @Test func `no call waits without an end: for a lock, for a server that hangs, for one that is gone`() throws {
-    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server, options: "coffer_timeout=1") else {
-      return
-    }
+    let server = try DatabaseServer.make()
+    let shared = try SharedVault(on: server, options: "coffer_timeout=1")
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
     let session = PostgresSession(try PostgresPlace(shared.url), patience: nil)
@@ -57,7 +56,8 @@ import Testing
   }
 
   @Test func `a connection cut at any byte of a write leaves it made or not made, and this is known`() throws {
-    guard let server = DatabaseServer.shared, let direct = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.shared
+    let direct = try SharedVault(on: server)
     let proxy = try SocketProxy(server.folder, target: server.port)
     defer { proxy.end() }
     _ = try direct.create()
@@ -91,7 +91,8 @@ import Testing
   }
 
   @Test func `a commit that was lost beside a change of key by another is settled all the same`() throws {
-    guard let server = DatabaseServer.shared, let direct = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.shared
+    let direct = try SharedVault(on: server)
     let proxy = try SocketProxy(server.folder, target: server.port)
     defer { proxy.end() }
     let witness = try direct.create()
@@ -114,7 +115,8 @@ import Testing
   }
 
   @Test func `a server that is killed under its writers loses no acknowledged write, and makes none up`() throws {
-    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.make()
+    let shared = try SharedVault(on: server)
     let vault = try shared.create()
     let writers = 4
     let key = try shared.keyPath()
@@ -145,7 +147,7 @@ import Testing
   }
 
   @Test func `many processes count together, and none of their counts is lost`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     let vault = try shared.create()
     let (processes, each) = (Campaign.size(short: 8, long: 64), Campaign.size(short: 25, long: 500))
     let key = try shared.keyPath()

@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func `whatever is changed in a row at random is refused, or changed nothing`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     let vault = try shared.create(shared.pins)
     for number in 0..<30 { try vault.set(form("\(number)"), for: name("\(number)"), keeping: 2) }
     let superuser = PostgresSession(try PostgresPlace(shared.url), patience: nil)

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test func `a backup becomes the vault's next commit, under the slots of now, and who has the vault open goes on`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     let vault = try shared.create(shared.pins)
     let other = try shared.unlock()
     let leaver = try KeyFile.generate()
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `who waits to write while a backup is put back writes after it`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     let vault = try shared.create()
     let other = try shared.unlock()
     try vault.set(form("old"), for: name("a"))
@@ -86,7 +86,8 @@ import Testing
   }
 
   @Test func `where nothing is, the vault is made of the backup, and where another vault is, that is asked for`() throws {
-    guard let shared = try SharedVault(), let away = try SharedVault() else { return }
+    let shared = try SharedVault()
+    let away = try SharedVault()
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
     let file = try backup(shared)
@@ -95,7 +96,7 @@ import Testing
     let made = try LockedVault.open(away.place, options: .withoutPins).unlock(with: shared.credentials())
     #expect(try text(made.get(name("a"))) == "1" && made.verify().items == 1 && made.id == vault.id)
 
-    guard let another = try SharedVault() else { return }
+    let another = try SharedVault()
     try another.create()
     #expect(
       kind {
@@ -112,7 +113,7 @@ import Testing
   }
 
   @Test func `where a table was dropped, the schema is renamed and the backup makes the vault anew`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     try shared.create().set(form("old"), for: name("a"))
     let file = try backup(shared)
     try shared.server.sql("DROP TABLE \(shared.schema).rec")
@@ -127,7 +128,7 @@ import Testing
   }
 
   @Test func `rows that somebody damaged are replaced, whatever they say`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
     let file = try backup(shared)
@@ -145,7 +146,8 @@ import Testing
   }
 
   @Test func `a connection cut at any byte of a restore leaves what was there or the backup, and says which`() throws {
-    guard let server = DatabaseServer.shared, let direct = try SharedVault() else { return }
+    let server = try DatabaseServer.shared
+    let direct = try SharedVault()
     let proxy = try SocketProxy(server.folder, target: server.port)
     defer { proxy.end() }
     let vault = try direct.create()

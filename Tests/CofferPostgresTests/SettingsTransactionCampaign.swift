@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func `both halves are one transaction of the server, and nothing is left to be settled`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     _ = try shared.create()
     let router = try router(shared)
     try store("one", in: router)
@@ -49,10 +49,9 @@ import Testing
         "SELECT count(DISTINCT x) FROM (SELECT xmin::text x FROM \(schema).plain UNION ALL SELECT xmin::text FROM \(schema).state) a"
       ) == "1")
     #expect(try shared.server.sql("SELECT count(*) FROM \(schema).decided") == "0")
-    if let fleet = try SharedVault() {
-      let app = try openFleet(fleet.place, fleet.create())
-      #expect(try app.value(for: FleetKeys().interval) == 60 && app.value(for: FleetKeys().token)?.reveal() == "t")
-    }
+    let fleet = try SharedVault()
+    let app = try openFleet(fleet.place, fleet.create())
+    #expect(try app.value(for: FleetKeys().interval) == 60 && app.value(for: FleetKeys().token)?.reveal() == "t")
     // A batch that fails in the vault's half leaves no half here.
     #expect(throws: StoreError.self) {
       try router.transaction { transaction in
@@ -69,7 +68,7 @@ import Testing
   }
 
   @Test func `settings and a vault that are not in one database refuse a transaction that writes to both`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     let name = "b\(UInt64.random(in: 0 ... .max))"
     try shared.server.sql("CREATE DATABASE \(name) ENCODING 'LATIN1' TEMPLATE template0")
     let file = VaultPlace.file(shared.folder.path.appending("vault.sqlite"))
@@ -112,7 +111,8 @@ import Testing
   }
 
   @Test func `a connection cut at any byte of a write or a transaction leaves all or nothing, and this is known`() throws {
-    guard let server = DatabaseServer.shared, let shared = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.shared
+    let shared = try SharedVault(on: server)
     let proxy = try SocketProxy(server.folder, target: server.port)
     defer { proxy.end() }
     _ = try shared.create()
@@ -160,7 +160,8 @@ import Testing
   }
 
   @Test func `programs killed in transactions, and a server killed under them, leave both halves alike`() throws {
-    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.make()
+    let shared = try SharedVault(on: server)
     _ = try shared.create()
     let router = try router(shared)
     let key = try shared.keyPath()
@@ -200,7 +201,7 @@ import Testing
   }
 
   @Test func `many processes count in a setting together, and none of their counts is lost`() throws {
-    guard let server = DatabaseServer.shared else { return }
+    let server = try DatabaseServer.shared
     let place = server.place()
     let (processes, each) = (Campaign.size(short: 8, long: 64), Campaign.size(short: 25, long: 500))
     let tools = try (0..<processes).map { _ in try PostgresTool("settings-count", place, "\(each)") }

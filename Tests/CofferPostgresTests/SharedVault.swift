@@ -16,9 +16,9 @@ struct SharedVault {
   let key: SecretForm
   let folder: TestFolder
 
-  /// Nil where PostgreSQL is not installed.
-  init?(on server: DatabaseServer? = .shared, options: String = "") throws {
-    guard let server else { return nil }
+  /// The test is skipped where PostgreSQL is not installed.
+  init(on server: DatabaseServer? = nil, options: String = "") throws {
+    let server = try server ?? DatabaseServer.shared
     PostgresVaults.use()
     self.server = server
     url = server.place("v\(UInt64.random(in: 0 ... .max))", options)

@@ -13,7 +13,7 @@ import Testing
 /// What a vault in a file does, one on a server does too.
 @Suite(.tags(.process), .wholeRun) struct SharedVaultTests {
   @Test func `a vault on a server is made, opened and used as one in a file`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     #expect(kind { _ = try shared.unlock() } == .noVault)
     let vault = try shared.create()
     #expect(vault.place == shared.place && vault.place.description == shared.url && vault.place.path == nil)
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func `a new key is followed by those who have the vault open, and a removed slot opens nothing`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     let vault = try shared.create()
     let other = try shared.unlock()
     for number in 0..<600 { try vault.set(form("\(number)"), for: name("\(number)")) }
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func `a backup of it is an ordinary vault with the same bytes, and items are exported both ways`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     let vault = try shared.create()
     for number in 0..<300 { try vault.set(form("\(number)"), for: name("\(number)"), keeping: 1) }
     try vault.set(form("again"), for: name("0"))
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func `a header that was damaged is mended from its copy, and a lost state is rebuilt beside a copy of all rows`() throws {
-    guard let shared = try SharedVault() else { return }
+    let shared = try SharedVault()
     let vault = try shared.create()
     try vault.set(form("kept"), for: name("a"))
     try shared.server.sql("UPDATE \(shared.schema).header SET bytes = substring(bytes from 2)")
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: ConformanceCheck.allCases) func `a store over it conforms`(check: ConformanceCheck) async throws {
-    guard DatabaseServer.shared != nil else { return }
+    _ = try DatabaseServer.shared
     var abilities = StoreConformance<Vault>.Abilities()
     abilities.prepares = false
     abilities.largestValue = VaultItem.largestValue
@@ -106,7 +106,7 @@ import Testing
         .replacing: "a label or attributes left empty keep those of before", .badNames: "an item may have the empty account",
       ]
     ) {
-      guard let shared = try SharedVault() else { throw StoreError(.noVault, "no server", cure: "none") }
+      let shared = try SharedVault()
       return .init(
         try VaultStore(service: "app", vault: shared.create()),
         reopen: { try VaultStore(service: "app", vault: shared.unlock()) })
@@ -115,7 +115,8 @@ import Testing
   }
 
   @Test func `one renews a token at a time, whichever vault of the server it is not`() throws {
-    guard let shared = try SharedVault(), let another = try SharedVault() else { return }
+    let shared = try SharedVault()
+    let another = try SharedVault()
     try shared.create()
     let turn = try RefreshTurn.take(for: "s/a", beside: shared.place, within: .seconds(60))
     #expect(kind { _ = try RefreshTurn.take(for: "s/a", beside: shared.place, within: .milliseconds(200)) } == .busy)
@@ -130,7 +131,8 @@ import Testing
   }
 
   @Test func `commits of others are told to who observes, also after the server was started again`() throws {
-    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.make()
+    let shared = try SharedVault(on: server)
     let store = try VaultStore(service: "s", vault: shared.create())
     let told = Collected<String>()
     let subscription = try store.changes.subscribe { event in
@@ -146,7 +148,8 @@ import Testing
   }
 
   @Test func `a commit of another that comes right behind an own one is told, and one right before it first`() throws {
-    guard let server = DatabaseServer.shared, let direct = try SharedVault(on: server) else { return }
+    let server = try DatabaseServer.shared
+    let direct = try SharedVault(on: server)
     let proxy = try SocketProxy(server.folder, target: server.port)
     defer { proxy.end() }
     let other = try direct.create()
@@ -185,9 +188,8 @@ import Testing
   }
 
   @Test func `a commit that could not be looked at is told once the server answers again`() throws {
-    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server, options: "coffer_timeout=1") else {
-      return
-    }
+    let server = try DatabaseServer.make()
+    let shared = try SharedVault(on: server, options: "coffer_timeout=1")
     let store = try VaultStore(service: "s", vault: shared.create())
     let (told, others) = (Collected<String>(), Collected<ChangeFeed.Event>())
     let subscription = try store.changes.subscribe { event in

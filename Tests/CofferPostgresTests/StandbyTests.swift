@@ -12,9 +12,8 @@ import Testing
 @Suite(.tags(.process, .kill), .wholeRun) struct StandbyTests {
   @Test(arguments: [true, false])
   func `a commit that a server made before it died is not told of while its standby may lack it`(isOfSettings: Bool) throws {
-    guard let server = DatabaseServer.make(), let shared = try SharedVault(on: server, options: "coffer_timeout=2") else {
-      return
-    }
+    let server = try DatabaseServer.make()
+    let shared = try SharedVault(on: server, options: "coffer_timeout=2")
     let settings = try PostgresDefaults.open(domain: "app", at: shared.place)
     try settings.save(.string("1"), for: "a")
     try shared.create().set(form("1"), for: name("a"))
@@ -56,7 +55,8 @@ import Testing
   func `a standby that is promoted has what was acknowledged, or is refused as rolled back where it was not waited for`(
     isSynchronous: Bool
   ) throws {
-    guard let first = DatabaseServer.make(), let second = try first.standby(isSynchronous: isSynchronous) else { return }
+    let first = try DatabaseServer.make()
+    let second = try first.standby(isSynchronous: isSynchronous)
     let schema = "v\(UInt64.random(in: 0 ... .max))"
     let place = VaultPlace(first.place(schema, besides: second))
     PostgresVaults.use()

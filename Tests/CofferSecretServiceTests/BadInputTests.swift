@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun) struct BadInputTests {
   @Test func `what no object, interface or method is, is refused by its name`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let root = BusClient.root
     #expect(try client.refusal { try client.call("/nowhere", .service, "LockService") } == "UnknownObject")
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `a session is of its client alone, and ends with it`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let item = try client.create("a", [:], "s", session: client.openPlain())
     var stranger: BusClient? = try BusClient(service.bus.address)
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func `the algorithms that are not known are not supported, which has libraries try the next`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     func open(_ algorithm: String, _ type: String) throws -> String {
       try client.refusal {
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test func `what the vault cannot hold is refused with a text, and nothing is stored`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     func refused(_ label: String = "", _ attributes: [String: String] = [:], _ secret: String = "s", type: String = "text/plain")
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test func `one client takes no more than its share of sessions and prompts`() throws {
-    guard let service = try TestService(unlocked: false) else { return }
+    let service = try TestService(unlocked: false)
     let client = try BusClient(service.bus.address)
     var count = 0
     #expect(try client.refusal { for _ in 0..<10_000 { _ = try client.openPlain(); count += 1 } } == "LimitsExceeded")
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test func `a path that is named again is answered once, and secrets that are too many together are refused`() throws {
-    guard let service = try TestService(unlocked: false) else { return }
+    let service = try TestService(unlocked: false)
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     let collection = BusClient.root + "/collection/session"
@@ -180,7 +180,7 @@ import Testing
   }
 
   @Test func `one client's calls that wait for the vault are so many and of so many bytes, and another's are taken`() throws {
-    guard let service = try TestService(unlocked: false, patience: .seconds(600)) else { return }
+    let service = try TestService(unlocked: false, patience: .seconds(600))
     let small = try BusClient(service.bus.address), large = try BusClient(service.bus.address)
     let (first, second) = (try small.openPlain(), try large.openPlain())
     for _ in 0..<ClientShares.mostWaiting { try send([1], first, by: small) }
@@ -205,7 +205,7 @@ import Testing
   }
 
   @Test func `a second provider is told who has the name, and the bus's end ends the service`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     var settings = SecretServiceSettings(client: service.client) { (_) throws(StoreError) in 0 }
     settings.bus = service.bus.address
     let second = try SecretServiceProvider(settings)
@@ -217,7 +217,7 @@ import Testing
   }
 
   @Test func `another provider may take the name, which ends the service`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let bus = try Bus(address: service.bus.address)
     #expect(try bus.takeName(SecretServiceProvider.busName, replacing: true))
     eventually("the service ends") { service.failure != nil }

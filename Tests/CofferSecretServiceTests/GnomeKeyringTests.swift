@@ -15,24 +15,25 @@ import Testing
 /// - It forgets content types and always says `text/plain`; Coffer says what was given. They are not compared.
 /// - It names errors of objects that are gone as its library does. That there is an error is compared, and not its name.
 @Suite(.tags(.campaign, .process), .wholeRun) struct GnomeKeyringTests {
-  /// gnome-keyring on a bus of its own, unlocked; nil where it is not installed, which is printed.
+  /// gnome-keyring on a bus of its own, unlocked; the test is skipped where it is not installed.
   private final class Keyring {
     let bus: TestBus
     private let daemon: Int32
+    private static let program = "/usr/bin/gnome-keyring-daemon"
 
-    init?() throws {
-      let program = "/usr/bin/gnome-keyring-daemon"
-      guard access(program, X_OK) == 0 else {
-        print("skipped: gnome-keyring is not installed")
-        return nil
-      }
-      guard let bus = try TestBus() else { return nil }
+    private static func needProgram() throws {
+      guard access(program, X_OK) == 0 else { try Test.skip(without: "gnome-keyring") }
+    }
+
+    init() throws {
+      try Self.needProgram()
+      let bus = try TestBus()
       self.bus = bus
       let home = bus.folder.path.string
       let passphrase = home + "/passphrase"
       try Data("correct horse".utf8).write(to: URL(fileURLWithPath: passphrase))
       daemon = try TestBus.start(
-        [program, "--foreground", "--unlock", "--components=secrets", "--control-directory=\(home)/control"],
+        [Self.program, "--foreground", "--unlock", "--components=secrets", "--control-directory=\(home)/control"],
         environment: [
           "HOME": home, "XDG_DATA_HOME": home + "/share", "XDG_RUNTIME_DIR": home, "DBUS_SESSION_BUS_ADDRESS": bus.address,
         ], input: passphrase)
@@ -166,7 +167,8 @@ import Testing
   }
 
   @Test func `random operations are answered as gnome-keyring answers them`() throws {
-    guard let keyring = try Keyring(), let service = try TestService() else { return }
+    let keyring = try Keyring()
+    let service = try TestService()
     let (ours, theirs) = (try Side(service.bus.address), try Side(keyring.bus.address))
     var random = Random(campaign: "operations beside gnome-keyring")
     let count = Campaign.size(short: 1_000, long: 100_000 / Campaign.share)

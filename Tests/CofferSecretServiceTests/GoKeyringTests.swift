@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: [true, false]) func `gh keeps its token, on a machine without a screen`(isUnlocked: Bool) throws {
-    guard let service = try TestService(unlocked: isUnlocked, ownKey: true) else { return }
+    let service = try TestService(unlocked: isUnlocked, ownKey: true)
     let keyring = Keyring(client: try BusClient(service.bus.address))
     #expect(try keyring.get("gh:github.com", "ada") == nil)
     try keyring.set("gh:github.com", "ada", "gho_first")
@@ -86,14 +86,14 @@ import Testing
   }
 
   @Test func `a locked collection is unlocked by a prompt`() throws {
-    guard let service = try TestService(unlocked: false, prompt: true) else { return }
+    let service = try TestService(unlocked: false, prompt: true)
     let keyring = Keyring(client: try BusClient(service.bus.address))
     try keyring.set("gh:github.com", "ada", "gho_first")
     #expect(try keyring.get("gh:github.com", "ada") == "gho_first")
   }
 
   @Test func `a prompt for what was unlocked meanwhile ends too`() throws {
-    guard let service = try TestService(unlocked: false, prompt: true) else { return }
+    let service = try TestService(unlocked: false, prompt: true)
     let client = try BusClient(service.bus.address)
     try client.listen()
     let (_, prompt) = try client.unlock([BusClient.login])

@@ -11,7 +11,7 @@ import Testing
   private func check(_ name: String, header: String, prefix: String, _ constants: [(String, String)], skipping package: String)
     throws
   {
-    guard access("/usr/include/\(header)", R_OK) == 0 else { return print("skipped: \(package) is not installed") }
+    guard access("/usr/include/\(header)", R_OK) == 0 else { try Test.skip(without: package) }
     let loader = try String(contentsOfFile: "\(Self.sources)/\(name).c", encoding: .utf8)
     let pairs = loader.matches(of: #/X\((\w+), (\w+)\)/#).map { ($0.1, $0.2) }
     #expect(pairs.count > 6)
@@ -43,7 +43,7 @@ import Testing
       #expect(process.terminationStatus == 0, "\(text)")
       return
     }
-    print("skipped: no C compiler is installed")
+    try Test.skip(without: "a C compiler")
   }
 
   @Test func `what is declared of sd-bus is what its header says`() throws {

@@ -11,7 +11,7 @@ import Testing
 /// What programs get while the vault is locked: nothing hangs, and a locked vault never looks empty.
 @Suite(.tags(.process), .wholeRun) struct LockedTests {
   @Test func `what needs no secret is answered while the vault is locked`() throws {
-    guard let service = try TestService(unlocked: false, patience: .seconds(600)) else { return }
+    let service = try TestService(unlocked: false, patience: .seconds(600))
     let client = try BusClient(service.bus.address)
     #expect(try client.collections() == [BusClient.login, BusClient.root + "/collection/session"])
     #expect(try client.text(BusClient.login, .collection, "Label") == "Login")
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func `what needs the vault is refused as locked once patience is over, and never answered as empty`() throws {
-    guard let service = try TestService(unlocked: false, patience: .milliseconds(50)) else { return }
+    let service = try TestService(unlocked: false, patience: .milliseconds(50))
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     #expect(try client.refusal { _ = try client.search([:]) } == "IsLocked")
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `a call waits for an unlocking at some terminal, and keeps nobody else waiting`() throws {
-    guard let service = try TestService(unlocked: false, patience: .seconds(600)) else { return }
+    let service = try TestService(unlocked: false, patience: .seconds(600))
     let address = service.bus.address
     let found = Collected<[String]>()
     let isDone = DispatchSemaphore(value: 0)
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test func `a call is done again where the vault was unlocked while it was being refused`() throws {
-    guard let service = try TestService(unlocked: false) else { return }
+    let service = try TestService(unlocked: false)
     let settings = SecretServiceSettings(client: service.client) { (_) throws(StoreError) in
       throw StoreError(.locked, "no process unlocks it", cure: "none")
     }
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func `what the service heard of the vault late does not replace what it heard since`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let settings = SecretServiceSettings(client: service.client) { (_) throws(StoreError) in
       throw StoreError(.locked, "no process unlocks it", cure: "none")
     }
@@ -140,7 +140,7 @@ import Testing
   }
 
   @Test func `what is asked of the default collection before the vault is read is of the one that it is`() throws {
-    guard let service = try TestService(unlocked: false, patience: .seconds(600)) else { return }
+    let service = try TestService(unlocked: false, patience: .seconds(600))
     try makeWorkDefault(service)
     let address = service.bus.address
     let client = try BusClient(address)
@@ -187,7 +187,7 @@ import Testing
   }
 
   @Test func `where the machine opens the vault by itself, an alias is read from it first`() throws {
-    guard let service = try TestService(unlocked: false, ownKey: true) else { return }
+    let service = try TestService(unlocked: false, ownKey: true)
     try makeWorkDefault(service)
     let client = try BusClient(service.bus.address)
     #expect(try client.text(BusClient.defaultAlias, .collection, "Label") == "My Work")
@@ -195,7 +195,7 @@ import Testing
   }
 
   @Test func `a call that comes before the first search for changes is answered with what is in the vault`() throws {
-    guard let service = try TestService(unlocked: false) else { return }
+    let service = try TestService(unlocked: false)
     try makeWorkDefault(service)
     try service.unlock()
     let settings = SecretServiceSettings(client: service.client) { (_) throws(StoreError) in
@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test func `a search for changes that cannot begin does not wake the service`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let settings = SecretServiceSettings(client: service.client) { (_) throws(StoreError) in
       throw StoreError(.locked, "no process unlocks it", cure: "none")
     }
@@ -244,7 +244,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(10)))
   func `a call that waited too long for others is refused as late, and nothing of it is done`() throws {
-    guard let service = try TestService(patience: .milliseconds(50), delay: .milliseconds(50)) else { return }
+    let service = try TestService(patience: .milliseconds(50), delay: .milliseconds(50))
     let address = service.bus.address
     let store = try VaultStore(service: "app", vault: service.vault())
     let client = try BusClient(address)
@@ -279,7 +279,7 @@ import Testing
   }
 
   @Test func `a machine's own key unlocks without a prompt`() throws {
-    guard let service = try TestService(unlocked: false, ownKey: true, prompt: true) else { return }
+    let service = try TestService(unlocked: false, ownKey: true, prompt: true)
     let client = try BusClient(service.bus.address)
     #expect(try client.search([:]) == [])
     #expect(service.attempts == [true])
@@ -291,7 +291,7 @@ import Testing
   }
 
   @Test func `a prompt ends with one signal to its client, first of all`() throws {
-    guard let service = try TestService(unlocked: false, prompt: true) else { return }
+    let service = try TestService(unlocked: false, prompt: true)
     let client = try BusClient(service.bus.address)
     try client.listen()
     let (unlocked, prompt) = try client.unlock([BusClient.defaultAlias])
@@ -312,7 +312,7 @@ import Testing
   }
 
   @Test func `a prompt that nobody answers, and one that is dismissed, end so`() throws {
-    guard let service = try TestService(unlocked: false, prompt: false, patience: .seconds(600)) else { return }
+    let service = try TestService(unlocked: false, prompt: false, patience: .seconds(600))
     let client = try BusClient(service.bus.address)
     let (_, prompt) = try client.unlock([BusClient.login])
     try client.call(prompt, .prompt, "Prompt") { (message) throws(Refusal) in try message.put("") }
@@ -352,7 +352,7 @@ import Testing
   @Test func `a window closes when the program that asked is gone`() throws {
     let folder = try TestFolder("window")
     try Data().write(to: URL(fileURLWithPath: folder.path.string + "/may"))
-    guard let service = try TestService(unlocked: false, window: window(folder), patience: .seconds(600)) else { return }
+    let service = try TestService(unlocked: false, window: window(folder), patience: .seconds(600))
     try askAndGo(service, folder)
     eventually("the window is told to close") { exists("told", in: folder) }
     let client = try BusClient(service.bus.address)
@@ -364,7 +364,7 @@ import Testing
     let folder = try TestFolder("window")
     let windows: [Int32]
     do {
-      guard let service = try TestService(unlocked: false, window: window(folder), patience: .seconds(600)) else { return }
+      let service = try TestService(unlocked: false, window: window(folder), patience: .seconds(600))
       try askAndGo(service, folder)
       windows = service.processes
     }
@@ -375,7 +375,7 @@ import Testing
 
   @Test func `a prompt that begins while another program's window closes has a window of its own`() throws {
     let folder = try TestFolder("window")
-    guard let service = try TestService(unlocked: false, window: window(folder), patience: .seconds(600)) else { return }
+    let service = try TestService(unlocked: false, window: window(folder), patience: .seconds(600))
     try askAndGo(service, folder)
     eventually("the window is told to close") { exists("told", in: folder) }
     let client = try BusClient(service.bus.address)
@@ -394,7 +394,7 @@ import Testing
   }
 
   @Test func `without a program that asks, a prompt waits for a terminal and then ends`() throws {
-    guard let service = try TestService(unlocked: false, patience: .milliseconds(100)) else { return }
+    let service = try TestService(unlocked: false, patience: .milliseconds(100))
     let client = try BusClient(service.bus.address)
     let (_, prompt) = try client.unlock([BusClient.login])
     try client.call(prompt, .prompt, "Prompt") { (message) throws(Refusal) in try message.put("") }
@@ -403,7 +403,7 @@ import Testing
   }
 
   @Test func `Lock locks the agent's vault, and clients are told`() throws {
-    guard let service = try TestService(patience: .milliseconds(50)) else { return }
+    let service = try TestService(patience: .milliseconds(50))
     let client = try BusClient(service.bus.address)
     try client.listen()
     eventually("the service hears of the unlocking") { (try? client.isLocked()) == false }
@@ -417,7 +417,7 @@ import Testing
   }
 
   @Test func `asking what there is keeps the vault no longer unlocked`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     _ = try client.search([:])
     let before = try service.client.status().idleLeft
@@ -428,7 +428,7 @@ import Testing
   }
 
   @Test func `the agent dies and another one comes: the next call finds it`() throws {
-    guard let service = try TestService(ownKey: true) else { return }
+    let service = try TestService(ownKey: true)
     let client = try BusClient(service.bus.address)
     let path = try client.create("a", ["k": "v"], "s", session: client.openPlain())
     service.server.lockVaults()

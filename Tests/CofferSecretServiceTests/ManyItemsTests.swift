@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.tags(.campaign, .process), .wholeRun) struct ManyItemsTests {
   @Test func `many items are found, listed, changed and deleted, each the one that is meant`() throws {
-    guard let service = try TestService(unlocked: false) else { return }
+    let service = try TestService(unlocked: false)
     let count = Campaign.size(short: 400, long: 10_000)
     let vault = try service.vault()
     let items = try (0..<count).map { number in

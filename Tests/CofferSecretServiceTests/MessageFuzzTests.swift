@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func `no message does harm, and each is answered`() throws {
-    guard let service = try TestService(patience: .milliseconds(10)) else { return }
+    let service = try TestService(patience: .milliseconds(10))
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     let item = try client.create("kept", ["kept": "yes"], "kept", session: session)

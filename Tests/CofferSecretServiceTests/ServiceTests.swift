@@ -11,7 +11,7 @@ import Testing
 /// What programs get that ask for secrets, over a bus of their own.
 @Suite(.tags(.process), .wholeRun) struct ServiceTests {
   @Test func `an item is stored, found, read, changed and deleted, and is an item of the vault`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     let path = try client.create("Token", ["service": "gh", "user": "ada"], "first", session: session, type: "text/x-token")
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test func `an item replaces the one of equal attributes, and no other`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     let one = try client.create("one", ["a": "1"], "x", session: session)
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test func `several secrets are read at once, without those that are not there`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     let paths = try (0..<3).map { try client.create("\($0)", ["n": "\($0)"], "secret \($0)", session: session) }
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test func `empty secrets, empty labels and no attributes are stored`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     let path = try client.create("", [:], "", session: session)
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func `what the shell does is told to clients, and what clients do is seen by the vault`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     try client.listen()
     let session = try client.openPlain()
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test func `collections are made, labelled, found by their alias and deleted with their items`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     try client.listen()
     let session = try client.openPlain()
@@ -151,7 +151,7 @@ import Testing
   }
 
   @Test func `collections and aliases are told apart by their bytes, whatever characters Unicode makes of them`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     // The mark makes one character with what stands before the name in the vault; the two others are one text to Unicode.
@@ -186,7 +186,7 @@ import Testing
 
   @Test(arguments: ["login", "session"])
   func `attributes are told apart by their bytes, and two names that are one text to Unicode are refused`(name: String) throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let (session, collection) = (try client.openPlain(), ObjectPath.of(collection: name))
     let (one, two) = ("caf\u{E9}", "cafe\u{301}")
@@ -225,7 +225,7 @@ import Testing
   }
 
   @Test func `a collection has one alias of a text, and refuses it in another spelling`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     func read(_ alias: String) throws -> String {
       try client.call(BusClient.root, .service, "ReadAlias") { (message) throws(Refusal) in try message.put(alias) }.objectPath()
@@ -248,7 +248,7 @@ import Testing
   private static func hexadecimal(_ text: String) -> String { text.utf8.map { String($0, radix: 16) }.joined() }
 
   @Test func `the session's collection is never locked, and nothing of it is in the vault`() throws {
-    guard let service = try TestService(unlocked: false) else { return }
+    let service = try TestService(unlocked: false)
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     let collection = BusClient.root + "/collection/session"
@@ -266,7 +266,7 @@ import Testing
   }
 
   @Test func `an item of the vault that is shared appears with what programs search for`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     let name = try ItemName(service: "github.com", account: "ada")
@@ -288,7 +288,7 @@ import Testing
   }
 
   @Test func `an item that a program stored is found before one that is shared`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let shared = SecretForm(try TestService.secret("shared"), metadata: ItemMetadata(attributes: [VaultNaming.shared: "login"]))
     try service.client.set(shared, for: ItemName(service: "example.com", account: "ada"))
@@ -301,7 +301,7 @@ import Testing
   }
 
   @Test func `changes are in the vault's log with the program that asked for them`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     _ = try client.create("a", [:], "s", session: client.openPlain())
     let entries = try service.vault().log()
@@ -310,7 +310,7 @@ import Testing
   }
 
   @Test func `sandboxed applications have secrets that stay the same, each its own`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address, destination: SecretServiceProvider.portalName)
     func secret(_ application: String) throws -> Data {
       let pipe = Pipe()
@@ -332,7 +332,7 @@ import Testing
   }
 
   @Test func `objects describe themselves and what is beneath them`() throws {
-    guard let service = try TestService() else { return }
+    let service = try TestService()
     let client = try BusClient(service.bus.address)
     let item = try client.create("a", [:], "s", session: client.openPlain())
     func describe(_ path: String) throws -> String { try client.call(path, .introspectable, "Introspect").string() }

@@ -28,11 +28,11 @@ final class TestService {
   ///   - prompt: whether a program asks, and what it answers: whether somebody unlocked.
   ///   - window: what the shell does in place of the program that asks.
   ///   - delay: how long a call may wait for those before it.
-  init?(
+  init(
     unlocked: Bool = true, ownKey: Bool = false, prompt: Bool? = nil, window: String? = nil,
     patience: Duration = .seconds(20), delay: Duration = .seconds(20)
   ) throws {
-    guard let bus = try TestBus() else { return nil }
+    let bus = try TestBus()
     self.bus = bus
     let vault = bus.folder.path.appending("vault.sqlite")
     _ = try UnlockedVault.create(at: .file(vault), with: Self.credentials(), cost: .testing, options: .withoutPins)

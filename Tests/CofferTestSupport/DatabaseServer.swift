@@ -24,8 +24,14 @@ public final class DatabaseServer: Sendable {
     let input: Pipe
   }
 
-  /// The server that most tests share, each with a vault of its own; nil, with the reason printed, where PostgreSQL is not installed.
-  public static let shared: DatabaseServer? = make()
+  /// The server that most tests share, each with a vault of its own; a test is skipped where PostgreSQL is not installed.
+  public static var shared: DatabaseServer {
+    get throws {
+      _ = try installed()
+      return try common.get()
+    }
+  }
+  private static let common = Result { try make() }
 
   /// A part of a server's files.
   public enum Part: String, Sendable {
@@ -35,25 +41,20 @@ public final class DatabaseServer: Sendable {
     case log = "pg_wal"
   }
 
-  /// A server for one test.
+  /// A server for one test, which is skipped where PostgreSQL is not installed, or no disk can be mounted.
   ///
   /// - Parameters:
   ///   - network: on which of two computers it runs; its socket is there for both.
   ///   - disk: what of it has a disk of its own, of how many bytes.
   public static func make(
     settings: [String] = [], on network: TestNetwork? = nil, disk: (of: Part, bytes: Int)? = nil
-  ) -> DatabaseServer? {
-    guard let binaries = Self.binaries else {
-      if ProcessInfo.processInfo.environment["CI"] == "true" {
-        Issue.record("PostgreSQL is not installed: .ci/clients does that")
-      }
-      print("skipped: PostgreSQL is not installed")
-      return nil
-    }
-    do { return try DatabaseServer(binaries, settings, on: network, disk: disk) } catch is Skipped { return nil } catch {
-      Issue.record(error)
-      return nil
-    }
+  ) throws -> DatabaseServer {
+    try DatabaseServer(installed(), settings, on: network, disk: disk)
+  }
+
+  private static func installed() throws -> String {
+    guard let binaries else { try Test.skip(without: "PostgreSQL") }
+    return binaries
   }
 
   private static let binaries: String? = {
@@ -64,9 +65,6 @@ public final class DatabaseServer: Sendable {
     let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
     return (folders + path).first { access("\($0)/initdb", X_OK) == 0 && access("\($0)/postgres", X_OK) == 0 }
   }()
-
-  /// For a reason that was printed.
-  private struct Skipped: Error {}
 
   private init(
     _ binaries: String, _ settings: [String], of primary: DatabaseServer? = nil, on network: TestNetwork? = nil,
@@ -91,11 +89,10 @@ public final class DatabaseServer: Sendable {
     }
     if let disk {
       let part = "\(folder)/data/\(disk.of.rawValue)"
-      guard let made = try SmallDisk.make(at: part, bytes: disk.bytes, owner: Self.owner) else {
+      do { self.disk = try SmallDisk.make(at: part, bytes: disk.bytes, owner: Self.owner) } catch {
         try Self.run(["/bin/rm", "-rf", folder])
-        throw Skipped()
+        throw error
       }
-      self.disk = made
     } else {
       self.disk = nil
     }
@@ -103,10 +100,10 @@ public final class DatabaseServer: Sendable {
     try start()
   }
 
-  /// Another server that has what this one has, and takes what it writes from now on until it is promoted; nil as ``make(settings:)`` says.
+  /// Another server that has what this one has, and takes what it writes from now on until it is promoted.
   ///
   /// - Parameter isSynchronous: whether a commit of this one waits for it.
-  public func standby(isSynchronous: Bool) throws -> DatabaseServer? {
+  public func standby(isSynchronous: Bool) throws -> DatabaseServer {
     let standby = try DatabaseServer(binaries, [], of: self)
     try eventually("the standby is there") {
       try sql("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == "1"
@@ -269,12 +266,9 @@ public final class DatabaseServer: Sendable {
     ])
   }
 
-  /// Has it speak TLS with a certificate for 127.0.0.1, which is returned; nil where openssl is not installed.
-  public func useTLS() throws -> String? {
-    guard access("/usr/bin/openssl", X_OK) == 0 else {
-      print("skipped: openssl is not installed")
-      return nil
-    }
+  /// Has it speak TLS with a certificate for 127.0.0.1, which is returned; the test is skipped where openssl is not installed.
+  public func useTLS() throws -> String {
+    guard access("/usr/bin/openssl", X_OK) == 0 else { try Test.skip(without: "openssl") }
     let data = "\(folder)/data"
     try Self.run(
       Self.unprivileged([

@@ -9,14 +9,14 @@ public final class SmallDisk: Sendable {
   private let keeper: HeldShell
   private var filling: String { "\(path)/filling" }
 
-  /// Mounts it at `path`, for the user of the number `owner`, with what was in that folder; nil, with the reason printed, where that cannot be done.
-  static func make(at path: String, bytes: Int, owner: uid_t) throws -> SmallDisk? {
+  /// Mounts it at `path`, for the user of the number `owner`, with what was in that folder; the test is skipped where
+  /// that cannot be done.
+  static func make(at path: String, bytes: Int, owner: uid_t) throws -> SmallDisk {
     let full = "\(path).before"
     try FileManager.default.moveItem(atPath: path, toPath: full)
     try #require(mkdir(path, 0o700) == 0)
     guard mount("tmpfs", path, "tmpfs", 0, "size=\(bytes),mode=0700,uid=\(owner)") == 0 else {
-      print("skipped: a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
-      return nil
+      try Test.skip("a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
     }
     // Whatever still uses it keeps it until it ends.
     let keeper = try #require(HeldShell.start(["/usr/bin/env"], last: "umount -l \"$1\"", [path]))

@@ -38,7 +38,7 @@ public struct Spin: Sendable {
   /// Why no model can be asked here; nil where it can.
   public static let missing: String? = {
     let missing = ["/usr/bin/spin", "/usr/bin/gcc"].filter { !FileManager.default.isExecutableFile(atPath: $0) }
-    return missing.isEmpty ? nil : "skipped: \(missing.joined(separator: " and ")) is not there (apt-get install spin gcc)"
+    return missing.isEmpty ? nil : "\(missing.joined(separator: " and ")) is not there (apt-get install spin gcc)"
   }()
 
   /// The model of that name.

@@ -12,17 +12,20 @@ public final class TestBus: Sendable {
 
   private static let program = "/usr/bin/dbus-daemon"
 
-  /// Starts it; nil where dbus-daemon or libsystemd is not installed, which is printed.
+  private static func needPrograms() throws {
+    guard access(program, X_OK) == 0, let library = dlopen("libsystemd.so.0", RTLD_NOW) else {
+      try Test.skip(without: "dbus-daemon or libsystemd0")
+    }
+    dlclose(library)
+  }
+
+  /// Starts it; the test is skipped where dbus-daemon or libsystemd is not installed.
   ///
   /// - Parameters:
   ///   - services: a folder with files of services that the bus starts when somebody asks for them.
   ///   - environment: what those are started with.
-  public init?(services: String? = nil, environment: [String: String] = [:]) throws {
-    guard access(Self.program, X_OK) == 0, let library = dlopen("libsystemd.so.0", RTLD_NOW) else {
-      print("skipped: dbus-daemon or libsystemd0 is not installed")
-      return nil
-    }
-    dlclose(library)
+  public init(services: String? = nil, environment: [String: String] = [:]) throws {
+    try Self.needPrograms()
     folder = try TestFolder("bus")
     let started = services.map { "<servicedir>\($0)</servicedir>" } ?? ""
     let configuration = """

@@ -48,25 +48,15 @@ public final class TestNetwork: Sendable {
   /// What a program begins with that runs at the client's end.
   public var atClient: [String] { client.words }
 
-  /// Nil, with the reason printed, where there are no network namespaces to be had.
-  public static func make() -> TestNetwork? {
+  /// The test is skipped where there are no network namespaces to be had.
+  public static func make() throws -> TestNetwork {
     for program in ["/usr/bin/unshare", "/usr/bin/nsenter", "/sbin/ip"] where access(program, X_OK) != 0 {
-      if ProcessInfo.processInfo.environment["CI"] == "true" {
-        Issue.record("\(program) is not installed: .ci/clients does that")
-      }
-      print("skipped: \(program) is not installed")
-      return nil
+      try Test.skip(without: program)
     }
     guard let server = HeldShell.start(["/usr/bin/unshare", "--net"]),
       let client = HeldShell.start(["/usr/bin/unshare", "--net"])
-    else {
-      print("skipped: no network namespace can be made here, which is root's")
-      return nil
-    }
-    do { return try TestNetwork(server, client) } catch {
-      Issue.record(error)
-      return nil
-    }
+    else { try Test.skip("no network namespace can be made here, which is root's") }
+    return try TestNetwork(server, client)
   }
 
   private init(_ server: HeldShell, _ client: HeldShell) throws {

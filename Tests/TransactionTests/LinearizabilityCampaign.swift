@@ -118,7 +118,7 @@ struct LinearizabilityCampaign {
   }
 
   @Test func `there is an order of all that processes did on a server`() throws {
-    guard let server = DatabaseServer.make() else { return }
+    let server = try DatabaseServer.make()
     try Self.judge(Campaign.size(short: 1, long: 100), of: Campaign.size(short: 60, long: 1_000), "a server") { _ in
       .server(server)
     }

@@ -10,7 +10,7 @@ struct SharedTransactionCampaign {
   @Test(arguments: TransactionKillTests.steps) func `a killed transaction happened here and on the server, or nowhere`(
     step: (name: String, happened: Bool)
   ) throws {
-    guard let server = DatabaseServer.shared else { return }
+    let server = try DatabaseServer.shared
     let home = try Home(on: server.place())
     #expect(try home.run("transact", home.path, home.keyFile, "old").status == 0)
     let killed = try home.run("transact", home.path, home.keyFile, "new", step.name)
@@ -21,7 +21,7 @@ struct SharedTransactionCampaign {
   }
 
   @Test func `a connection cut at any byte of a transaction leaves both halves or none, and what is said of it holds`() throws {
-    guard let server = DatabaseServer.shared else { return }
+    let server = try DatabaseServer.shared
     let proxy = try SocketProxy(server.folder, target: server.port)
     defer { proxy.end() }
     let home = try Home(on: server.place().replacing(":\(server.port)/", with: ":\(proxy.port)/"))
@@ -57,7 +57,7 @@ struct SharedTransactionCampaign {
   }
 
   @Test func `what a dead process left waits for a server that is away, and is settled when it is back`() throws {
-    guard let server = DatabaseServer.make() else { return }
+    let server = try DatabaseServer.make()
     for (step, value) in [("beforeVaultCommit", "old"), ("afterVaultCommit", "new")] {
       let home = try Home(on: server.place("s\(UInt64.random(in: 0 ... .max))", "coffer_timeout=1"))
       #expect(try home.run("transact", home.path, home.keyFile, "old").status == 0)

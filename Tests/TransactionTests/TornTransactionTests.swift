@@ -13,11 +13,8 @@ struct TornTransactionTests {
     ["-o", "/dev/null", "-P", home.path + "/vault.sqlite-wal", "-e", "trace=fdatasync", "-e", "inject=fdatasync:\(fault):when=1"]
   }
 
-  private static func prepared() throws -> Home? {
-    guard try Home.canTrace() else {
-      print("skipped: strace cannot trace a process here")
-      return nil
-    }
+  private static func prepared() throws -> Home {
+    guard try Home.canTrace() else { try Test.skip("strace cannot trace a process here") }
     let home = try Home()
     #expect(try home.run("transact", home.path, home.keyFile, "old").status == 0)
     return home
@@ -31,7 +28,7 @@ struct TornTransactionTests {
   }
 
   @Test func `a vault's commit that was written and not published does not come back once the plain half was dropped`() throws {
-    guard let home = try Self.prepared() else { return }
+    let home = try Self.prepared()
     let other = try Self.peerWithLog(home)
     let dying = try Peer(home, ["serve", home.path, home.keyFile], tracing: Self.atTheSync(of: home, "signal=KILL"))
     #expect(dying.ask("transact new") == nil)
@@ -43,7 +40,7 @@ struct TornTransactionTests {
   }
 
   @Test func `a commit that failed is never seen after nothing was changed was said`() throws {
-    guard let home = try Self.prepared() else { return }
+    let home = try Self.prepared()
     for request in ["set new", "transact new"] {
       let other = try Self.peerWithLog(home)
       let failing = try Peer(home, ["serve", home.path, home.keyFile], tracing: Self.atTheSync(of: home, "error=EIO"))
@@ -57,9 +54,8 @@ struct TornTransactionTests {
   }
 
   @Test func `an agent that dies before it answers leaves its client a transaction that was made`() throws {
-    guard try Home.canAttach(), let home = try Self.prepared() else {
-      return print("skipped: strace cannot attach to a process here")
-    }
+    guard try Home.canAttach() else { try Test.skip("strace cannot attach to a process here") }
+    let home = try Self.prepared()
     let agent = try Peer(home, ["agent", home.path, home.keyFile])
     let client = try Peer(home, ["serve", home.path, home.keyFile, "60000"])
     let tracer = try Tracer(killing: agent, at: TracedCall(name: "sendto", number: 1))
@@ -73,9 +69,8 @@ struct TornTransactionTests {
 
   @Test(arguments: ["error=ENOMEM", "error=EIO:when=1..2"])
   func `an answer that the agent cannot send is not told as a failure of what it did`(fault: String) throws {
-    guard try Home.canAttach(), let home = try Self.prepared() else {
-      return print("skipped: strace cannot attach to a process here")
-    }
+    guard try Home.canAttach() else { try Test.skip("strace cannot attach to a process here") }
+    let home = try Self.prepared()
     let agent = try Peer(home, ["agent", home.path, home.keyFile])
     let client = try Peer(home, ["serve", home.path, home.keyFile, "60000"])
     let inject = fault.contains("when") ? fault : fault + ":when=1"
@@ -90,7 +85,7 @@ struct TornTransactionTests {
   }
 
   @Test func `an agent that sleeps through its client's patience does nothing of it later`() throws {
-    guard let home = try Self.prepared() else { return }
+    let home = try Self.prepared()
     let agent = try Peer(home, ["agent", home.path, home.keyFile])
     let client = try Peer(home, ["serve", home.path, home.keyFile, "300"])
     agent.freeze()
@@ -142,7 +137,7 @@ struct TornTransactionTests {
 
   @Test func `a batch that the new journal has completed is not prepared again from the journal that was moved away`() throws {
     for _ in 0..<10 {
-      guard let home = try Self.prepared() else { return }
+      let home = try Self.prepared()
       let serve = ["serve", home.path, home.keyFile]
       let keeper = try Peer(home, serve)
       defer { keeper.kill() }

@@ -140,7 +140,7 @@ struct HostilePeerTests {
   @Test(arguments: [true, false])
   func `an agent that goes while the editor runs: the next source is used and said, else nothing is changed`(hasKey: Bool) throws
   {
-    guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
+    guard access("/dev/shm", W_OK) == 0 else { try Test.skip("there is no /dev/shm") }
     let home = try home()
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }

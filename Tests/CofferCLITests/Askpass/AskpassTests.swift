@@ -163,7 +163,7 @@ struct AskpassTests {
   @Test
   func `the real pinentry of a terminal unlocks the vault`() throws {
     let home = try home()
-    guard access("/usr/bin/pinentry-tty", X_OK) == 0 else { return print("skipped: pinentry-tty is not installed") }
+    guard access("/usr/bin/pinentry-tty", X_OK) == 0 else { try Test.skip(without: "pinentry-tty") }
     home.environment.merge(["COFFER_ASKPASS": "pinentry-tty", "SSH_ASKPASS_REQUIRE": "force", "TERM": "dumb"]) { $1 }
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("vault list --no-agent", in: home)

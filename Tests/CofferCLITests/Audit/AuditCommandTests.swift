@@ -93,8 +93,8 @@ struct AuditCommandTests {
       let traced = try home.program([
         "strace", "-qq", "-f", "-o", trace, "-P", file, Home.coffer, "vault", "audit", "--leaked", file,
       ])
-    else { return print("skipped: strace is not installed") }
-    guard traced.status == 2 else { return print("skipped: strace may not trace here: \(traced.err)") }
+    else { try Test.skip(without: "strace") }
+    guard traced.status == 2 else { try Test.skip("strace may not trace here: \(traced.err)") }
     let read = try home.content("trace").matches(of: /(?m)read(?:64)?\(.* = ([0-9]+)$/).compactMap { Int($0.1) }
     #expect(read.count > 64 && read.reduce(0, +) < 64 * 1024 && lines.count * 47 > 900_000, "\(read.count)")
   }

@@ -27,7 +27,7 @@ struct DoctorFixKillCampaign {
       try FileManager.default.copyItem(atPath: home.path + "/pins", toPath: pins)
     }
     try prepare()
-    guard var places = try home.calls(Self.calls, of: words) else { return }
+    var places = try home.calls(Self.calls, of: words)
     let all = places.count
     // From where on it does what can be left half done.
     places = places.suffix(Campaign.isLong ? all : 40)

@@ -18,7 +18,7 @@ struct JoinKillCampaign {
     let invitation = try owner.changesKey("vault slot add --recipient \(recipient)")
     let identity = try guest.content("me")
     let words = [Home.coffer, "vault", "join", owner.vault, invitation, "--save", "-q"]
-    guard var places = try guest.calls(Self.calls, of: words) else { return }
+    var places = try guest.calls(Self.calls, of: words)
     // From where on it does what can be left half done: its own files come after the program's and the vault's.
     let all = places.count
     places = places.suffix(Campaign.isLong ? all : 60)

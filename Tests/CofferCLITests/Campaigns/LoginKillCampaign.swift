@@ -61,7 +61,7 @@ struct LoginKillCampaign {
     let home = try Home.loggedIn(server)
     let old = try home.coffer("auth token").out
     let scene = try Scene(home)
-    guard let places = try home.calls(Self.calls, { try logIn(home, server, by: $0) }) else { return }
+    let places = try home.calls(Self.calls, { try logIn(home, server, by: $0) })
     var outcomes: [String: Int] = [:]
     for (index, place) in chosen(places).enumerated() {
       try scene.restore()
@@ -90,7 +90,7 @@ struct LoginKillCampaign {
     let server = try OAuthServer(.authlib)
     let home = try Home.loggedIn(server)
     let refresh = { (tracer: [String]) in try home.start(by: tracer, ["auth", "refresh", Home.host]).end().status }
-    guard let places = try home.calls(Self.calls, refresh) else { return }
+    let places = try home.calls(Self.calls, refresh)
     var outcomes: [String: Int] = [:]
     for place in chosen(places) {
       try home.logIn(server)
@@ -116,7 +116,7 @@ struct LoginKillCampaign {
     let server = try OAuthServer(.authlib)
     let home = try Home.loggedIn(server)
     let logout = { (tracer: [String]) in try home.start(by: tracer, ["auth", "logout", Home.host]).end().status }
-    guard let places = try home.calls(Self.calls, logout) else { return }
+    let places = try home.calls(Self.calls, logout)
     var outcomes: [String: Int] = [:]
     for place in chosen(places) {
       try home.logIn(server)

@@ -13,7 +13,7 @@ struct MirrorKillCampaign {
 
   @Test(arguments: [false, true])
   func `wherever a refresh is killed, the old mirror or the new one is read, and the next refresh works`(isFirst: Bool) throws {
-    guard let home = try Home.withSharedVault() else { return }
+    let home = try Home.withSharedVault()
     let mirror = home.path + "/m/mirror"
     let words = [Home.coffer, "vault", "mirror", mirror, "-q"]
     var value = 0
@@ -30,7 +30,7 @@ struct MirrorKillCampaign {
     try home.transcript("vault set a", in: "0")
     try home.transcript("vault mirror \(mirror) -q")
     try commit()
-    guard var places = try home.calls(Self.calls, of: words) else { return }
+    var places = try home.calls(Self.calls, of: words)
     // From where on something is made: the program's own files and those of the vault come before.
     let all = places.count
     places = places.suffix(Campaign.isLong ? all : 40)

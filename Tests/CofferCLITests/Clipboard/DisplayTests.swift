@@ -70,7 +70,7 @@ struct DisplayTests {
   func `under X11 a value is copied and cleared, and the primary selection is left alone`(tool: String) throws {
     let home = try home()
     guard Self.find(tool) != nil, Self.find("xclip") != nil, let display = try x11(home) else {
-      return print("skipped: Xvfb, xclip or \(tool) is not installed")
+      try Test.skip(without: "Xvfb, xclip or \(tool)")
     }
     func selection(_ name: String) throws -> String { try home.program(["xclip", "-selection", name, "-out"])?.out ?? "" }
     try copy("primary text", ["xclip", "-selection", "primary", "-in"], home)
@@ -85,7 +85,7 @@ struct DisplayTests {
   @Test func `under Wayland a value is copied and cleared`() throws {
     let home = try home()
     guard Self.find("wl-copy") != nil, let display = try wayland(home) else {
-      return print("skipped: sway or wl-clipboard is not installed")
+      try Test.skip(without: "sway or wl-clipboard")
     }
     func content() throws -> String { try home.program(["wl-paste", "--no-newline"])?.out ?? "" }
     try home.transcript("vault get github -qc --clear-after 0")

@@ -12,7 +12,7 @@ struct CompletionTests {
     let script = try home.coffer("completion \(shell)")
     #expect(script.status == 0 && script.out.contains("coffer") && script.err.isEmpty)
     let file = try home.file("script", script.out)
-    guard let checked = try home.program([shell, "-n", file]) else { return print("skipped: \(shell) is not installed") }
+    guard let checked = try home.program([shell, "-n", file]) else { try Test.skip(without: shell) }
     #expect(checked.status == 0, "\(checked.err)")
   }
 
@@ -98,7 +98,7 @@ struct CompletionTests {
   private func complete(_ home: Home, _ shell: [String], _ setUp: String, isBash: Bool = false) throws {
     let terminal = try PseudoTerminal()
     guard let child = try terminal.program(shell, in: home, with: ["TERM": "dumb", "PS1": "> ", "HISTFILE": "/dev/null"]) else {
-      return print("skipped: \(shell[0]) is not installed")
+      try Test.skip(without: shell[0])
     }
     terminal.type("\(setUp); echo rea''-dy\n")
     terminal.shows("rea-dy")

@@ -226,7 +226,7 @@ struct InstallCommandTests {
     chmod(manuals, 0o555)
     defer { chmod(manuals, 0o755) }
     guard let answer = try home.program(bounds + [Home.coffer, "uninstall", "--prefix", home.path + "/p"]) else {
-      return print("skipped: setpriv is not installed")
+      try Test.skip(without: "setpriv")
     }
     #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p/bin/coffer\n"), "\(answer)")
     #expect(answer.err.contains("this folder stays: ") && answer.err.contains("\(manuals)/man1"), "\(answer.err)")
@@ -240,7 +240,7 @@ struct InstallCommandTests {
     #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
     let manuals = home.path + "/p/share/man/man7"
     guard mount(manuals, manuals, nil, UInt(MS_BIND), nil) == 0 else {
-      return print("skipped: a folder cannot be mounted here: \(String(cString: strerror(errno)))")
+      try Test.skip("a folder cannot be mounted here: \(String(cString: strerror(errno)))")
     }
     defer { umount2(manuals, Int32(MNT_DETACH)) }
     let answer = try home.coffer("uninstall --prefix \(home.path)/p")

@@ -6,9 +6,9 @@ import Testing
 
 /// What goes wrong beside a login, a renewal or a logout at real servers: the disk, the vault, the clock, the person.
 @Suite(.tags(.process), .wholeRun) struct LoginFaultTests {
-  /// A small disk with all of a home on it; nil where there can be none, which is printed.
-  private func smallDisk(_ home: Home) throws -> Home.SmallDisk? {
-    guard let disk = try home.smallDisk("900k") else { return nil }
+  /// A small disk with all of a home on it.
+  private func smallDisk(_ home: Home) throws -> Home.SmallDisk {
+    let disk = try home.smallDisk("900k")
     home.environment["COFFER_HOME"] = disk.path
     home.environment["COFFER_KEY_FILE"] = disk.path + "/key"
     return disk
@@ -18,7 +18,7 @@ import Testing
   func `a full disk is found before a person or a server is asked`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home()
-    guard let disk = try smallDisk(home) else { return }
+    let disk = try smallDisk(home)
     try home.transcript("vault init --quiet --new-key-file \(disk.path)/key")
     try home.know(server)
     disk.fill()
@@ -45,7 +45,7 @@ import Testing
   func `a disk that fills up in the midst of a login has the room that was tried`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home()
-    guard let disk = try smallDisk(home) else { return }
+    let disk = try smallDisk(home)
     try home.transcript("vault init --quiet --new-key-file \(disk.path)/key")
     try home.know(server)
     try home.logIn(server)
@@ -174,7 +174,7 @@ import Testing
     let log = home.path + "/answers"
     guard access("/usr/bin/strace", X_OK) == 0,
       try login(byAgentBelow: ["/usr/bin/strace", "-f", "-qq", "-o", log, "-e", "trace=sendto"], home, server)?.status == 0
-    else { return print("skipped: strace cannot trace an agent here") }
+    else { try Test.skip("strace cannot trace an agent here") }
     // strace counts the calls of each thread by itself, and a connection has a thread: the last answer of the busiest is that to the login.
     let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").filter { $0.contains(" sendto(") }
     let threads = Dictionary(grouping: lines) { $0.prefix { $0 != " " } }
@@ -221,8 +221,7 @@ import Testing
         ["faketime", "-f", offset, Home.coffer] + Home.words(words), with: ["FAKETIME_DONT_FAKE_MONOTONIC": "1"])
     }
     guard let answer = try shifted("auth token") else {
-      if ProcessInfo.processInfo.environment["CI"] == "true" { Issue.record("faketime is missing: .ci/clients installs it") }
-      return print("skipped: faketime is not installed")
+      try Test.skip(without: "faketime")
     }
     #expect(answer.status == 0, "\(answer.err)")
     #expect(try server.takes(answer.out))

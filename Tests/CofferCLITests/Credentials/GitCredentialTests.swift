@@ -170,7 +170,7 @@ struct GitCredentialTests {
     try home.withHelpers()
     home.environment["GIT_CONFIG_NOSYSTEM"] = "1"
     guard try home.program(["git", "--version"]) != nil, access("/usr/bin/python3", X_OK) == 0 else {
-      return print("skipped: git or python3 is not installed")
+      try Test.skip(without: "git or python3")
     }
     for words in [
       ["init", "-q", "--bare", "\(home.path)/repo.git"], ["--git-dir=\(home.path)/repo.git", "update-server-info"],

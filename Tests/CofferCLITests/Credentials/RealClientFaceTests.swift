@@ -21,7 +21,7 @@ struct RealClientFaceTests {
   @Test
   func `aws takes the key from its credential_process`() throws {
     let home = try home()
-    guard let aws = home.client("aws") else { return }
+    let aws = try home.client("aws")
     try home.transcript("vault set aws work --attribute aws_access_key_id=AKIAEXAMPLE --expires 1h", in: "secret-of-aws")
     let config = try home.file(
       "aws/config", "[profile work]\nregion = eu-west-1\ncredential_process = \(home.path)/bin/coffer credential aws work\n")
@@ -40,7 +40,7 @@ struct RealClientFaceTests {
   @Test
   func `kubectl sends the token that its exec plugin gives, and says why where there is none`() throws {
     let home = try home()
-    guard let kubectl = home.client("kubectl"), let openssl = home.client("openssl") else { return }
+    let (kubectl, openssl) = try (home.client("kubectl"), home.client("openssl"))
     let certificate = home.path + "/tls"
     let made = try run(
       home,
@@ -50,9 +50,7 @@ struct RealClientFaceTests {
       ])
     try #require(made.status == 0, "\(made.err)")
     _ = try home.file("tls", home.content("tls") + home.content("crt"))
-    guard let server = try PasswordServer(home, letsIn: ["Bearer tok"], certificate: certificate) else {
-      return print("skipped: python3 is not installed")
-    }
+    let server = try PasswordServer(home, letsIn: ["Bearer tok"], certificate: certificate)
     let url = "https://127.0.0.1:\(server.port)"
     // Before 1.22 there was the beta alone.
     let minor = try run(home, [kubectl, "version", "--client"]).out.firstMatch(of: /v1\.(\d+)/).flatMap { Int($0.1) } ?? 0
@@ -84,9 +82,7 @@ struct RealClientFaceTests {
   @Test
   func `ssh-add opens a key with a passphrase, and a wrong one ends it`() throws {
     let home = try home()
-    guard let add = home.client("ssh-add"), let keygen = home.client("ssh-keygen"), let agent = home.client("ssh-agent") else {
-      return
-    }
+    let (add, keygen, agent) = try (home.client("ssh-add"), home.client("ssh-keygen"), home.client("ssh-agent"))
     let key = home.path + "/id"
     try #require(try run(home, [keygen, "-q", "-t", "ed25519", "-a", "1", "-N", "open sesame", "-f", key]).status == 0)
     let asks = ["SSH_ASKPASS": home.path + "/bin/coffer-askpass", "SSH_ASKPASS_REQUIRE": "force"]
@@ -106,8 +102,8 @@ struct RealClientFaceTests {
   func `git asks for user and password by GIT_ASKPASS`() throws {
     let home = try home()
     home.environment["GIT_CONFIG_NOSYSTEM"] = "1"
-    guard let git = home.client("git") else { return }
-    guard let server = try PasswordServer(home, letsIn: ["ada:first"]) else { return print("skipped: python3 is not installed") }
+    let git = try home.client("git")
+    let server = try PasswordServer(home, letsIn: ["ada:first"])
     for words in [
       ["init", "-q", "--bare", home.path + "/www/r.git"], ["--git-dir=\(home.path)/www/r.git", "update-server-info"],
     ] {
@@ -131,13 +127,13 @@ struct RealClientFaceTests {
     // Behind rustup's names: the folder that it looks for its toolchains in is another home's here.
     let own = (ProcessInfo.processInfo.environment["HOME"] ?? "/") + "/.rustup"
     home.environment["RUSTUP_HOME"] = ProcessInfo.processInfo.environment["RUSTUP_HOME"] ?? own
-    guard let cargo = home.client("cargo") else { return }
+    let cargo = try home.client("cargo")
     let version = try run(home, [cargo, "--version"])
     let numbers = version.out.split { " .".contains($0) }.compactMap { Int($0) }
     guard version.status == 0, numbers.count > 1, (numbers[0], numbers[1]) >= (1, 74) else {
-      return print("skipped: cargo is older than 1.74: \(version.out)")
+      try Test.skip("cargo is older than 1.74: \(version.out)")
     }
-    guard let server = try PasswordServer(home, letsIn: ["tok-1"]) else { return print("skipped: python3 is not installed") }
+    let server = try PasswordServer(home, letsIn: ["tok-1"])
     _ = try home.file("www/index/config.json", #"{"dl":"\#(server.url)/dl","api":"\#(server.url)","auth-required":true}"#)
     let digest = String(repeating: "0", count: 64)
     _ = try home.file(
@@ -189,63 +185,83 @@ struct RealClientFaceTests {
     try #require(made.status == 0, "\(made.err)")
   }
 
-  @Test
-  func `pip and uv find the password by the program keyring, with and without a user in the URL`() throws {
-    let home = try home()
-    guard let server = try PasswordServer(home, letsIn: ["ada:hunter2"]) else {
-      return print("skipped: python3 is not installed")
-    }
+  /// A server of packages that `ada` is let in to, whose password is in the vault.
+  private func packages(_ home: Home) throws -> PasswordServer {
+    let server = try PasswordServer(home, letsIn: ["ada:hunter2"])
     try index(home)
     try home.transcript("vault set \(server.url) ada", in: "hunter2")
     home.environment.merge(["PIP_CONFIG_FILE": "/dev/null", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_CERT": ""]) { $1 }
+    return server
+  }
+
+  /// Where it has them, for whoever knows who asks, and who lets in.
+  private func places(_ server: PasswordServer) -> (plain: String, named: String) {
     let plain = server.url + "/simple/"
-    let named = plain.replacing("http://", with: "http://ada@")
-    if let pip = home.client("pip3") {
-      let version = try run(home, [pip, "--version"]).out.firstMatch(of: /pip (\d+)\.(\d+)/)
-      let (major, minor) = (version.flatMap { Int($0.1) } ?? 0, version.flatMap { Int($0.2) } ?? 0)
-      // The option came with 23.1, and the question for a user with 26.
-      let urls = (major, minor) < (23, 1) ? [] : major < 26 ? [named] : [named, plain]
-      if urls.isEmpty { print("skipped: pip is older than 23.1") }
-      for (number, url) in urls.enumerated() {
-        let answer = try run(
-          home,
-          [
-            pip, "download", "-q", "--no-input", "--no-deps", "--no-cache-dir", "--keyring-provider", "subprocess", "-d",
-            home.path + "/pip\(number)", "--index-url", url, "hello",
-          ])
-        #expect(answer.status == 0 && home.exists("pip\(number)/hello-1.0-py3-none-any.whl"), "\(answer)")
-      }
-    }
-    if let uv = home.client("uv") {
+    return (plain, plain.replacing("http://", with: "http://ada@"))
+  }
+
+  @Test
+  func `pip finds the password by the program keyring, with and without a user in the URL`() throws {
+    let home = try home()
+    let pip = try home.client("pip3")
+    let server = try packages(home)
+    let (plain, named) = places(server)
+    let version = try run(home, [pip, "--version"]).out.firstMatch(of: /pip (\d+)\.(\d+)/)
+    let (major, minor) = (version.flatMap { Int($0.1) } ?? 0, version.flatMap { Int($0.2) } ?? 0)
+    // The option came with 23.1, and the question for a user with 26.
+    guard (major, minor) >= (23, 1) else { try Test.skip("pip is older than 23.1") }
+    let urls = major < 26 ? [named] : [named, plain]
+    for (number, url) in urls.enumerated() {
       let answer = try run(
         home,
         [
-          uv, "pip", "install", "-q", "--no-cache", "--target", home.path + "/uv", "--keyring-provider", "subprocess",
-          "--python", "/usr/bin/python3", "--index-url", named, "hello",
+          pip, "download", "-q", "--no-input", "--no-deps", "--no-cache-dir", "--keyring-provider", "subprocess", "-d",
+          home.path + "/pip\(number)", "--index-url", url, "hello",
         ])
-      #expect(answer.status == 0 && home.exists("uv/hello.py"), "\(answer)")
+      #expect(answer.status == 0 && home.exists("pip\(number)/hello-1.0-py3-none-any.whl"), "\(answer)")
     }
   }
 
   @Test
-  func `curl, pip and SwiftPM read the netrc in memory`() throws {
+  func `uv finds the password by the program keyring`() throws {
     let home = try home()
-    guard let server = try PasswordServer(home, letsIn: ["ada:hunter2"]) else {
-      return print("skipped: python3 is not installed")
-    }
-    try home.transcript("vault set \(server.url) ada", in: "hunter2")
-    if home.client("curl") != nil {
-      try home.transcript("run --netrc \(server.url) -- curl -sf --netrc-file /proc/self/fd/3 \(server.url)/", out: "root\n")
-      try home.transcript("run --netrc \(server.url) -- sh -c 'curl -sf --netrc-file \"$NETRC\" \(server.url)/'", out: "root\n")
-    }
-    if let pip = home.client("pip3") {
-      try index(home)
-      let answer = try home.coffer(
-        "run --netrc \(server.url) -- '\(pip)' download -q --no-input --no-deps --no-cache-dir -d \(home.path)/pip --index-url \(server.url)/simple/ hello",
-        with: ["PIP_CONFIG_FILE": "/dev/null", "PIP_DISABLE_PIP_VERSION_CHECK": "1"])
-      #expect(answer.status == 0 && home.exists("pip/hello-1.0-py3-none-any.whl"), "\(answer.err)")
-    }
-    guard let swift = home.client("swift") else { return }
+    let uv = try home.client("uv")
+    let server = try packages(home)
+    let (_, named) = places(server)
+    let answer = try run(
+      home,
+      [
+        uv, "pip", "install", "-q", "--no-cache", "--target", home.path + "/uv", "--keyring-provider", "subprocess",
+        "--python", "/usr/bin/python3", "--index-url", named, "hello",
+      ])
+    #expect(answer.status == 0 && home.exists("uv/hello.py"), "\(answer)")
+  }
+
+  @Test
+  func `curl reads the netrc in memory`() throws {
+    let home = try home()
+    _ = try home.client("curl")
+    let server = try packages(home)
+    try home.transcript("run --netrc \(server.url) -- curl -sf --netrc-file /proc/self/fd/3 \(server.url)/", out: "root\n")
+    try home.transcript("run --netrc \(server.url) -- sh -c 'curl -sf --netrc-file \"$NETRC\" \(server.url)/'", out: "root\n")
+  }
+
+  @Test
+  func `pip reads the netrc in memory`() throws {
+    let home = try home()
+    let pip = try home.client("pip3")
+    let server = try packages(home)
+    let answer = try home.coffer(
+      "run --netrc \(server.url) -- '\(pip)' download -q --no-input --no-deps --no-cache-dir -d \(home.path)/pip --index-url \(server.url)/simple/ hello"
+    )
+    #expect(answer.status == 0 && home.exists("pip/hello-1.0-py3-none-any.whl"), "\(answer.err)")
+  }
+
+  @Test
+  func `SwiftPM reads the netrc in memory`() throws {
+    let home = try home()
+    let server = try packages(home)
+    let swift = try home.client("swift")
     _ = try home.file(
       "package/Package.swift",
       """

@@ -8,17 +8,14 @@ import Testing
 /// After `doctor --fix` git finds each credential that it found before, wherever that is now.
 @Suite(.tags(.process), .wholeRun)
 struct GitMoveTests {
-  /// A home whose git asks its own helper `store`; nil where there is no git.
-  private func home(_ helper: String = "store") throws -> Home? {
+  /// A home whose git asks its own helper `store`; the test is skipped where there is no git.
+  private func home(_ helper: String = "store") throws -> Home {
     let home = try Home.sound()
     try home.withHelpers()
     home.environment["HOME"] = home.path
     home.environment["GIT_CONFIG_NOSYSTEM"] = "1"
     home.environment["GIT_TERMINAL_PROMPT"] = "0"
-    guard access("/usr/bin/git", X_OK) == 0 else {
-      print("skipped: git is not installed")
-      return nil
-    }
+    guard access("/usr/bin/git", X_OK) == 0 else { try Test.skip(without: "git") }
     _ = try home.file(".gitconfig", "[credential]\n\thelper = \(helper)\n")
     return home
   }
@@ -38,7 +35,7 @@ struct GitMoveTests {
 
   @Test
   func `while git has its file locked nothing is cut out of it, and git waits for coffer's lock`() throws {
-    guard let home = try home() else { return }
+    let home = try home()
     let lines = "https://ada:p1@github.com\n"
     let file = try home.file(".git-credentials", lines)
     let lock = try home.file(".git-credentials.lock", "https://bob:p2@gitlab.com\n")
@@ -63,7 +60,7 @@ struct GitMoveTests {
 
   @Test
   func `git goes on reading the lines that stay, and writes no other there`() throws {
-    guard let home = try home() else { return }
+    let home = try home()
     _ = try home.file(
       ".git-credentials", "https://ada:p1@github.com\nhttps://bob:p2@gitlab.com\nhttps://eve:p3@git.example:8443\n")
     let terminal = try PseudoTerminal()
@@ -95,7 +92,7 @@ struct GitMoveTests {
 
   @Test
   func `a line with a path stays served, and moves once git sends paths`() throws {
-    guard let home = try home() else { return }
+    let home = try home()
     let line = "http://bot:tok@intern.example/repo.git\n"
     _ = try home.file(".git-credentials", "https://ada:p1@github.com\n" + line)
     let request = "protocol=http\nhost=intern.example\npath=repo.git"
@@ -113,7 +110,7 @@ struct GitMoveTests {
 
   @Test
   func `of two users of one server git gets the one that it got before`() throws {
-    guard let home = try home() else { return }
+    let home = try home()
     let request = "protocol=https\nhost=github.com"
     let lines = "https://zoe:p1@github.com\nhttps://ada:p2@github.com\nhttps://bob:p3@github.com\n"
     _ = try home.file(".git-credentials", lines)
@@ -136,7 +133,7 @@ struct GitMoveTests {
 
   @Test
   func `a file that git's configuration names is found and moves as the others`() throws {
-    guard let home = try home("store --file ~/.my-git-creds") else { return }
+    let home = try home("store --file ~/.my-git-creds")
     _ = try home.file(".my-git-creds", "https://ada:p1@github.com\n")
     _ = try home.file(".config/git/credentials", "https://bob:p2@gitlab.com\n")
     #expect(try fill("protocol=https\nhost=github.com", home) == "p1")
@@ -149,7 +146,7 @@ struct GitMoveTests {
 
   @Test
   func `a file that only a shell can find is left alone, and git's setting for it too`() throws {
-    guard let home = try home("store --file $HOME/creds") else { return }
+    let home = try home("store --file $HOME/creds")
     _ = try home.file("creds", "https://ada:p1@github.com\n")
     _ = try home.file(".git-credentials", "https://bob:p2@gitlab.com\n")
     let answer = try home.coffer("doctor --fix --yes")
@@ -160,7 +157,7 @@ struct GitMoveTests {
 
   @Test
   func `git finds coffer without the PATH of a shell, and the message names the whole setting`() throws {
-    guard let home = try home() else { return }
+    let home = try home()
     let folder = home.path + "/a folder"
     try FileManager.default.moveItem(atPath: home.path + "/bin", toPath: folder)
     home.environment["PATH"] = "\(folder):/usr/bin:/bin"
@@ -174,7 +171,7 @@ struct GitMoveTests {
 
   @Test
   func `a helper of one server that takes no others has coffer beside it`() throws {
-    guard let home = try home() else { return }
+    let home = try home()
     _ = try home.file(
       ".gitconfig", "[credential]\n\thelper = store\n[credential \"https://github.com\"]\n\thelper =\n\thelper = store\n")
     _ = try home.file(".git-credentials", "https://ada:p1@github.com\nhttps://bob:p2@gitlab.com\n")

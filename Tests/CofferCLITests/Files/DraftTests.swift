@@ -34,9 +34,9 @@ struct DraftTests {
     for round in isLong ? Array(1...40) : [1, 4, 7] {
       rounds += 1
       let status = try killed(home, command + " -q", at: "fdatasync,fsync", round)
-      guard let status else { return print("skipped: there is no strace") }
+      guard let status else { try Test.skip(without: "strace") }
       guard status != 0 else { break }
-      guard status == 137 else { return print("skipped: strace cannot kill here (status \(status))") }
+      guard status == 137 else { try Test.skip("strace cannot kill here (status \(status))") }
       let found = try drafts(data)
       let report = try home.coffer("doctor")
       let isLeft = try !found.isEmpty || !drafts(home.path + "/state/pins").isEmpty
@@ -62,7 +62,7 @@ struct DraftTests {
   func `the draft of a command that runs is nobody's to remove, whatever other commands do meanwhile`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set s a", in: "hunter2")
-    guard access("/usr/bin/strace", X_OK) == 0 else { return print("skipped: there is no strace") }
+    guard access("/usr/bin/strace", X_OK) == 0 else { try Test.skip(without: "strace") }
     let null = (path: "/dev/null", flags: O_RDWR)
     let backup = try Child(
       [
@@ -93,12 +93,12 @@ struct DraftTests {
     let words = command.hasPrefix("inject") ? "\(command) -i \(home.path)/template" : command
     guard let probe = try home.program(["strace", "-f", "-qq", "-o", home.path + "/trace", Home.coffer] + Home.words(words))
     else {
-      return print("skipped: there is no strace")
+      try Test.skip(without: "strace")
     }
-    guard probe.status == 0, home.exists("trace") else { return print("skipped: strace cannot trace here") }
+    guard probe.status == 0, home.exists("trace") else { try Test.skip("strace cannot trace here") }
     let trace = try home.content("trace")
     guard trace.split(separator: "\n").contains(where: { $0.contains("O_TMPFILE") && !$0.contains("= -1") }) else {
-      return print("skipped: no files without a name in \(folder)")
+      try Test.skip("no files without a name in \(folder)")
     }
     func entries() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
     unlink(folder + "/out")
@@ -144,8 +144,8 @@ struct DraftTests {
       for number in 1...(isLong ? 60 : 6) {
         let home = try Home()
         let line = "init -q --new-key-file \(home.path)/key"
-        guard let status = try killed(home, line, at: call, number) else { return print("skipped: there is no strace") }
-        guard status == 137 || status == 0 else { return print("skipped: strace cannot kill here (status \(status))") }
+        guard let status = try killed(home, line, at: call, number) else { try Test.skip(without: "strace") }
+        guard status == 137 || status == 0 else { try Test.skip("strace cannot kill here (status \(status))") }
         guard status == 137 else { break }
         kills += 1
         let key = home.exists("key") ? try home.content("key") : nil
@@ -209,7 +209,7 @@ struct DraftTests {
     let file = try home.file("items.json", "[\(items)]")
     for round in 1...6 {
       guard let status = try killed(home, "vault import -q --from json \(file)", at: "pwrite64", round * 4) else {
-        return print("skipped: there is no strace")
+        try Test.skip(without: "strace")
       }
       let there = try home.coffer("vault list s").out.split(separator: "\n").count
       #expect(there == (status == 0 ? 50 : there == 50 ? 50 : 0), "all or nothing: \(there)")
@@ -224,7 +224,7 @@ struct DraftTests {
 
   @Test
   func `a vault is made, backed up and exported where a name cannot be given without replacing (bindfs)`() throws {
-    guard access("/dev/fuse", R_OK | W_OK) == 0 else { return print("skipped: there is no /dev/fuse for this user") }
+    guard access("/dev/fuse", R_OK | W_OK) == 0 else { try Test.skip("there is no /dev/fuse for this user") }
     let home = try Home.withVault()
     for folder in ["real", "mounted"] {
       try FileManager.default.createDirectory(atPath: "\(home.path)/\(folder)", withIntermediateDirectories: false)
@@ -232,9 +232,9 @@ struct DraftTests {
     }
     let mounted = home.path + "/mounted"
     guard let mount = try home.program(["bindfs", home.path + "/real", mounted]) else {
-      return print("skipped: there is no bindfs")
+      try Test.skip(without: "bindfs")
     }
-    guard mount.status == 0 else { return print("skipped: bindfs cannot mount here: \(mount.err)") }
+    guard mount.status == 0 else { try Test.skip("bindfs cannot mount here: \(mount.err)") }
     defer { _ = try? home.program(["fusermount", "-u", mounted]) ?? home.program(["umount", mounted]) }
     try home.transcript("--home \(mounted)/h init -q --new-key-file \(mounted)/key")
     let key = ["COFFER_KEY_FILE": mounted + "/key"]

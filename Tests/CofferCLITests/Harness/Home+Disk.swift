@@ -1,15 +1,16 @@
+import CofferTestSupport
 import Foundation
+import Testing
 
 extension Home {
-  /// A file system of its own in the home's folder `disk`, so small that it can be filled; nil where none can be mounted, which is printed.
+  /// A file system of its own in the home's folder `disk`, so small that it can be filled; the test is skipped where none can be mounted.
   ///
   /// - Parameter size: as tmpfs takes it.
-  func smallDisk(_ size: String) throws -> SmallDisk? {
+  func smallDisk(_ size: String) throws -> SmallDisk {
     let disk = path + "/disk"
     mkdir(disk, 0o700)
     guard mount("tmpfs", disk, "tmpfs", 0, "size=\(size),mode=0700") == 0 else {
-      print("skipped: a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
-      return nil
+      try Test.skip("a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
     }
     return SmallDisk(disk, of: self)
   }

@@ -3,19 +3,19 @@ import Foundation
 import Testing
 
 extension Home {
-  /// A home that names a place on a server, where nothing is yet; nil where PostgreSQL is not installed.
+  /// A home that names a place on a server, where nothing is yet; the test is skipped where PostgreSQL is not installed.
   ///
   /// - Parameter options: what stands behind `?` in the place.
-  static func onServer(_ server: DatabaseServer? = .shared, _ options: String = "") throws -> Home? {
-    guard let server else { return nil }
+  static func onServer(_ server: DatabaseServer? = nil, _ options: String = "") throws -> Home {
+    let server = try server ?? DatabaseServer.shared
     let home = try Home()
     home.environment["COFFER_VAULT"] = server.place("c\(UInt64.random(in: 0 ... .max))", options)
     return home
   }
 
   /// The same with a vault that a key file opens, which the environment names.
-  static func withSharedVault(_ server: DatabaseServer? = .shared, _ options: String = "") throws -> Home? {
-    guard let home = try onServer(server, options) else { return nil }
+  static func withSharedVault(_ server: DatabaseServer? = nil, _ options: String = "") throws -> Home {
+    let home = try onServer(server, options)
     try home.transcript("init --quiet --new-key-file \(home.path)/key")
     home.environment["COFFER_KEY_FILE"] = home.path + "/key"
     return home

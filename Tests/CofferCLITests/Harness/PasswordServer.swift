@@ -11,8 +11,8 @@ final class PasswordServer {
 
   /// - Parameter certificate: a file with a key and its certificate; nil for plain HTTP.
   /// - Returns: nil where there is no python3.
-  init?(_ home: Home, letsIn credentials: [String], certificate: String? = nil) throws {
-    guard access("/usr/bin/python3", X_OK) == 0 else { return nil }
+  init(_ home: Home, letsIn credentials: [String], certificate: String? = nil) throws {
+    try Self.needPython()
     self.home = home
     name = UUID().uuidString
     let files = try [
@@ -26,6 +26,10 @@ final class PasswordServer {
       opening: [0: null, 1: null, 2: null], program: "/usr/bin/python3")
     #expect(eventually { access(port, F_OK) == 0 })
     self.port = try String(contentsOfFile: port, encoding: .utf8)
+  }
+
+  private static func needPython() throws {
+    guard access("/usr/bin/python3", X_OK) == 0 else { try Test.skip(without: "python3") }
   }
 
   deinit {
@@ -72,11 +76,11 @@ final class PasswordServer {
 }
 
 extension Home {
-  /// The path of a program that whoever runs the tests has on PATH; nil, and a line about it, where there is none.
-  func client(_ name: String) -> String? {
+  /// The path of a program that whoever runs the tests has on PATH; the test is skipped where there is none.
+  func client(_ name: String) throws -> String {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
     let found = folders.map { folder in "\(folder)/\(name)" }.first { (path: String) in access(path, X_OK) == 0 }
-    if found == nil { print("skipped: \(name) is not installed") }
+    guard let found else { try Test.skip(without: name) }
     return found
   }
 }

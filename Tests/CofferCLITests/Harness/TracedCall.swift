@@ -1,4 +1,6 @@
+import CofferTestSupport
 import Foundation
+import Testing
 
 /// A system call of a program, the `number`th of its name: strace(1) can kill the program there, or have the call fail.
 struct TracedCall: CustomStringConvertible {
@@ -19,18 +21,17 @@ struct TracedCall: CustomStringConvertible {
 }
 
 extension Home {
-  /// Those of the calls `names` that the program `words` makes, in their order; nil, with the reason printed, where nothing can be traced.
-  func calls(_ names: String, of words: [String]) throws -> [TracedCall]? {
+  /// Those of the calls `names` that the program `words` makes, in their order; the test is skipped where nothing can be traced.
+  func calls(_ names: String, of words: [String]) throws -> [TracedCall] {
     try calls(names) { tracer in try program(tracer + words)?.status }
   }
 
   /// The same of a program that `run` runs, with the words given to it before its own.
-  func calls(_ names: String, _ run: ([String]) throws -> Int32?) throws -> [TracedCall]? {
+  func calls(_ names: String, _ run: ([String]) throws -> Int32?) throws -> [TracedCall] {
     let log = path + "/trace"
     defer { unlink(log) }
     guard access(TracedCall.strace[0], X_OK) == 0, try run(TracedCall.strace + ["-o", log, "-e", "trace=\(names)"]) == 0 else {
-      print("skipped: strace cannot trace a process here")
-      return nil
+      try Test.skip("strace cannot trace a process here")
     }
     var (counts, calls) = ([String: Int](), [TracedCall]())
     for line in try content("trace").split(separator: "\n") {

@@ -24,8 +24,7 @@ struct ManualPageTests {
   func `formatters of manual pages have nothing to say against them`(formatter: [String]) throws {
     let home = try Home()
     guard let program = ["/usr/bin/", "/bin/"].map({ $0 + formatter[0] }).first(where: { access($0, X_OK) == 0 }) else {
-      print("skipped: \(formatter[0]) is not installed")
-      return
+      try Test.skip(without: formatter[0])
     }
     for page in try ManualPage.all() {
       let file = try home.file(page.fileName, page.text, mode: 0o644)

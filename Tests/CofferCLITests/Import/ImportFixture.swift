@@ -1,7 +1,9 @@
 import Coffer
 import CofferStorage
+import CofferTestSupport
 import CofferVault
 import Foundation
+import Testing
 
 @testable import CofferCLI
 
@@ -18,13 +20,15 @@ enum ImportFixture {
     ("git-credentials", .gitCredentials), ("docker-config.json", .docker), ("aws-credentials", .aws), ("gh-hosts.yml", .gh),
   ]
 
-  /// Whether libzip is installed; where it is not, the reason to skip a test is printed.
+  /// Whether libzip is installed.
   static func hasLibzip() throws -> Bool {
-    do { _ = try ZipArchive(path("1password.1pux")) } catch let error as StoreError where error.kind == .notFound {
-      print("skipped: \(error.what)")
-      return false
-    }
+    do { _ = try ZipArchive(path("1password.1pux")) } catch let error as StoreError where error.kind == .notFound { return false }
     return true
+  }
+
+  /// The test is skipped where it is not.
+  static func needLibzip() throws {
+    if try !hasLibzip() { try Test.skip(without: "libzip") }
   }
 
   static func path(_ name: String) -> String { folder.appending(path: name).path() }

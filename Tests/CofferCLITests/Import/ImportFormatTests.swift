@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func `1Password's archive: fields by kind, tags and vault, and the files are told`() throws {
-    guard try ImportFixture.hasLibzip() else { return }
+    try ImportFixture.needLibzip()
     let data = try ZipArchive(ImportFixture.path("1password.1pux")).content("export.data", limit: 1 << 20)
     let found = try EntryItems(OnePasswordJSON.read(data, place: "file"))
     #expect(

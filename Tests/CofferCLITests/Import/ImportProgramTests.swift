@@ -83,7 +83,7 @@ import Testing
 
   @Test func `a ZIP bomb is refused at the limit`() throws {
     let home = try Home.withVault()
-    guard try ImportFixture.hasLibzip() else { return }
+    try ImportFixture.needLibzip()
     let script = """
       import sys, zipfile
       with zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_DEFLATED) as z:
@@ -91,7 +91,7 @@ import Testing
           for _ in range(65): f.write(bytes(1 << 20))
       """
     guard try home.program(["python3", "-c", script, home.path + "/bomb.1pux"])?.status == 0 else {
-      return print("skipped: python3 is not installed, which makes the archive")
+      try Test.skip("python3 is not installed, which makes the archive")
     }
     try home.transcript(
       "vault import \(home.path)/bomb.1pux", err: "unpacks to more than \(ImportSource.largestFile) bytes", exit: 64)
@@ -108,7 +108,7 @@ import Testing
 
   @Test func `what is declared of libzip is what its header says`() throws {
     let sources = ImportFixture.folder.appending(path: "../../Sources/CCofferLibraries/include").standardized.path()
-    guard access("/usr/include/zip.h", R_OK) == 0 else { return print("skipped: libzip-dev is not installed") }
+    guard access("/usr/include/zip.h", R_OK) == 0 else { try Test.skip(without: "libzip-dev") }
     let home = try Home()
     home.environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
     let code = """
@@ -128,7 +128,7 @@ import Testing
       #expect(answer.status == 0, "\(answer.err)")
       return
     }
-    print("skipped: no C compiler is on PATH")
+    try Test.skip(without: "a C compiler")
   }
 
   @Test(arguments: [
@@ -177,7 +177,7 @@ import Testing
     home.environment["QT_QPA_PLATFORM"] = "offscreen"
     let base = home.path + "/t.kdbx"
     guard let made = try home.program(["keepassxc-cli", "db-create", "-p", base], in: "dbpw\ndbpw\n"), made.status == 0 else {
-      return print("skipped: keepassxc-cli is not installed")
+      try Test.skip(without: "keepassxc-cli")
     }
     for (words, input) in [
       (["mkdir", base, "Bank"], "dbpw\n"),
@@ -210,7 +210,7 @@ import Testing
     home.environment["GIT_CONFIG_NOSYSTEM"] = "1"
     let asked = "protocol=https\nhost=git.example:8443\nusername=an n\npassword=p@ss:/%w\n\n"
     guard let stored = try home.program(["git", "credential-store", "store"], in: asked), stored.status == 0 else {
-      return print("skipped: git is not installed")
+      try Test.skip(without: "git")
     }
     try home.transcript("vault import --from git-credentials", out: "added  https://git.example:8443  an n\n")
     let filled = try #require(

@@ -70,7 +70,7 @@ struct HardeningTests {
     let inherited = try ignoring("run -- grep SigIgn /proc/self/status")
     let mask = inherited.out.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) }
     #expect(try #require(mask) & 1 << UInt64(SIGCHLD - 1) != 0, "a command finds it as it was: \(inherited)")
-    guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
+    guard access("/dev/shm", W_OK) == 0 else { try Test.skip("there is no /dev/shm") }
     home.environment["EDITOR"] = "/bin/sh " + (try home.file("editor", "echo half > $1; exit 2\n"))
     let edit = try ignoring("vault edit s n --no-agent")
     #expect(edit.status == 2 && edit.err.contains("the editor ended with status 2"), "\(edit)")
@@ -150,7 +150,7 @@ struct HardeningTests {
         echo "status $?"; "$0" vault get s c; "$0" vault get s none; echo " status $?"; exit 0' '\(Home.coffer)'
       """
     let answer = try #require(try home.program(["sh", "-c", script]))
-    guard answer.out.hasPrefix("alone\n") else { return print("skipped: /proc cannot be hidden here: \(answer.err)") }
+    guard answer.out.hasPrefix("alone\n") else { try Test.skip("/proc cannot be hidden here: \(answer.err)") }
     #expect(answer.out == "alone\nstatus 0\nv9 status 1\n", "\(answer)")
     try home.transcript("vault get s c", out: "v9")
   }

@@ -24,12 +24,12 @@ import Testing
     let program = try home.file("it's a \"b\" \\c 50%f $HOME caf\u{E9}/program", script, mode: 0o700)
     let command = ActivationCommand.text([program] + Self.odd)
     _ = try home.file("services/org.example.Odd.service", "[D-BUS Service]\nName=org.example.Odd\nExec=\(command)\n")
-    guard let bus = try TestBus(services: home.path + "/services", environment: home.environment) else { return }
+    let bus = try TestBus(services: home.path + "/services", environment: home.environment)
     // It answers once the program has ended, which takes no name.
     let call = ["--print-reply", "--dest=org.freedesktop.DBus", "/", "org.freedesktop.DBus.StartServiceByName"]
     let answer = try home.program(
       ["dbus-send", "--bus=\(bus.address)"] + call + ["string:org.example.Odd", "uint32:0"])
-    guard let answer else { return print("skipped: dbus-send is not installed") }
+    guard let answer else { try Test.skip(without: "dbus-send") }
     try #require(home.exists("words"), "\(command): \(answer.err)")
     let expected = ([program] + Self.odd).map { $0 + "\n" }.joined()
     #expect(try home.content("words").utf8.elementsEqual(expected.utf8), "\(command)")

@@ -22,10 +22,10 @@ import Testing
     """
 
   @Test func `Chromium encrypts its cookies by a key that it stores, and reads it when it starts again`() throws {
-    guard let service = try SecretServiceHome() else { return }
+    let service = try SecretServiceHome()
     let home = service.home
     guard (["/usr/bin/chromium", "/usr/bin/python3"] as [String]).allSatisfy({ access($0, X_OK) == 0 }) else {
-      return print("skipped: chromium is not installed")
+      try Test.skip(without: "chromium")
     }
     let (visits, address) = (try home.file("visits"), home.path + "/address")
     let null = [Int32(0): ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)]
@@ -42,9 +42,9 @@ import Testing
     ]
     home.environment["XDG_CONFIG_HOME"] = home.path + "/config"
     for visit in 1...2 {
-      let shown = try #require(try service.program(["timeout", "120", "chromium"] + options + [home.content("address")]))
+      let shown = try service.program(["timeout", "120", "chromium"] + options + [home.content("address")])
       guard shown.out.contains("served") else {
-        return print("skipped: chromium cannot run here, status \(shown.status)")
+        try Test.skip("chromium cannot run here, status \(shown.status)")
       }
       let listed = try home.coffer("vault list secret-service:login").out
       #expect(listed.contains("Chromium Safe Storage") && listed.split(separator: "\n").count == 1, "visit \(visit): \(listed)")
@@ -55,9 +55,9 @@ import Testing
   }
 
   @Test func `xdg-desktop-portal hands a program the secret that is kept for it`() throws {
-    guard let service = try SecretServiceHome("", starts: false) else { return }
+    let service = try SecretServiceHome("", starts: false)
     guard access("/usr/libexec/xdg-desktop-portal", X_OK) == 0 else {
-      return print("skipped: xdg-desktop-portal is not installed")
+      try Test.skip(without: "xdg-desktop-portal")
     }
     let home = service.home
     home.environment["XDG_DESKTOP_PORTAL_DIR"] = home.path + "/share/xdg-desktop-portal/portals"
@@ -95,28 +95,28 @@ import Testing
       first, second = retrieve(), retrieve()
       print(first[0], len(first[1]), first == second)
       """
-    guard let said = try service.python(script, needs: ["gi", "gi.repository.GLib"]) else { return }
+    let said = try service.python(script, needs: ["gi", "gi.repository.GLib"])
     #expect(said == "[0] 64 True\n")
     #expect(try home.coffer("vault list xdg-desktop-portal").out.contains("programs without a sandbox"))
   }
 
   @Test func `git keeps passwords by its helper for libsecret, built from what Debian has`() throws {
-    guard let service = try SecretServiceHome() else { return }
+    let service = try SecretServiceHome()
     let home = service.home
     let source = "/usr/share/doc/git/contrib/credential/libsecret/git-credential-libsecret.c"
     let libraries = "$(pkg-config --cflags --libs libsecret-1 glib-2.0)"
     let needs = "pkg-config --exists libsecret-1 glib-2.0 && command -v cc"
-    guard access(source, R_OK) == 0, try service.program(["sh", "-c", needs])?.status == 0 else {
-      return print("skipped: git's contrib folder, libsecret-1-dev or a compiler is not installed")
+    guard access(source, R_OK) == 0, try service.program(["sh", "-c", needs]).status == 0 else {
+      try Test.skip(without: "git's contrib folder, libsecret-1-dev or a compiler")
     }
     let helper = home.path + "/git-credential-libsecret"
-    let built = try #require(try service.program(["sh", "-c", "cc -w -o \(helper) \(source) \(libraries)"]))
+    let built = try service.program(["sh", "-c", "cc -w -o \(helper) \(source) \(libraries)"])
     try #require(built.status == 0, "\(built.err)")
     home.environment["GIT_CONFIG_GLOBAL"] = try home.file("gitconfig", "[credential]\n\thelper = \(helper)\n")
     home.environment["GIT_TERMINAL_PROMPT"] = "0"
     let place = "protocol=https\nhost=example.com\n"
     func git(_ verb: String, _ more: String = "") throws -> (status: Int32, out: String, err: String) {
-      try #require(try service.program(["git", "credential", verb], in: place + more + "\n"))
+      try service.program(["git", "credential", verb], in: place + more + "\n")
     }
     let known = "username=ada\npassword=hunter2\n"
     #expect(try git("approve", known).status == 0)
@@ -128,19 +128,19 @@ import Testing
   }
 
   @Test func `docker keeps registry logins by its helper for the Secret Service`() throws {
-    guard let service = try SecretServiceHome() else { return }
-    func docker(_ verb: String, _ input: String) throws -> (status: Int32, out: String, err: String)? {
+    let service = try SecretServiceHome()
+    func docker(_ verb: String, _ input: String) throws -> (status: Int32, out: String, err: String) {
       try service.program(["docker-credential-secretservice", verb], in: input)
     }
     let login = #"{"ServerURL":"https://registry.example","Username":"ada","Secret":"hunter2"}"#
-    guard let stored = try docker("store", login) else { return }
+    let stored = try docker("store", login)
     #expect(stored.status == 0, "\(stored)")
-    let found = try #require(try docker("get", "https://registry.example"))
+    let found = try docker("get", "https://registry.example")
     #expect(found.status == 0 && found.out.contains(#""Secret":"hunter2""#), "\(found)")
     #expect(found.out.contains(#""Username":"ada""#), "\(found)")
-    #expect(try docker("list", "")?.out == #"{"https://registry.example":"ada"}"# + "\n")
-    #expect(try docker("erase", "https://registry.example")?.status == 0)
-    let none = try #require(try docker("get", "https://registry.example"))
+    #expect(try docker("list", "").out == #"{"https://registry.example":"ada"}"# + "\n")
+    #expect(try docker("erase", "https://registry.example").status == 0)
+    let none = try docker("get", "https://registry.example")
     #expect(none.status == 1 && none.out.contains("credentials not found"), "\(none)")
   }
 }

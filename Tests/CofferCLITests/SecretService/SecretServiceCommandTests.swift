@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.tags(.campaign, .kill, .process), .wholeRun) struct SecretServiceCommandTests {
   @Test func `install has the bus start the service, and uninstall takes that back`() throws {
-    guard let service = try SecretServiceHome(starts: false) else { return }
+    let service = try SecretServiceHome(starts: false)
     let home = service.home
     let answer = try home.coffer("secret-service install --patience 1s")
     #expect(answer.status == 0 && answer.err.contains("wrote \(home.path)/share/dbus-1/services/org.freedesktop.secrets.service"))
@@ -18,7 +18,7 @@ import Testing
       exit: 1)
     // The bus reads its folders when it begins, and when it is asked to, which install does.
     #expect(answer.err.contains("the bus of this session starts the service"))
-    guard let stored = try service.program(["secret-tool", "store", "--label=x", "a", "b"], in: "s") else { return }
+    let stored = try service.program(["secret-tool", "store", "--label=x", "a", "b"], in: "s")
     #expect(stored.status == 0, "\(stored.err)")
     let status = try home.coffer("secret-service status")
     #expect(status.status == 0 && status.out.contains("coffer, process"), "\(status.err)")
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func `the service ends on a signal with 0, and with 75 where the bus goes away`() throws {
-    guard let service = try SecretServiceHome() else { return }
+    let service = try SecretServiceHome()
     #expect(try service.end() == 0)
     try service.start("")
     service.bus.stop()
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func `a second service is told who has the name, and may take it`() throws {
-    guard let service = try SecretServiceHome() else { return }
+    let service = try SecretServiceHome()
     try service.home.transcript("secret-service run", err: "coffer, process", exit: 73)
     let replacing = try Child(
       ["secret-service", "run", "--replace", "--quiet"], environment: service.home.environment,
@@ -83,25 +83,25 @@ import Testing
   }
 
   @Test func `share shows an item to programs, and takes it back`() throws {
-    guard let service = try SecretServiceHome() else { return }
+    let service = try SecretServiceHome()
     let home = service.home
     try home.transcript("vault set github.com ada --quiet", in: "hunter2")
     try home.transcript("vault set gitlab.com ada --quiet", in: "other")
-    guard let none = try service.program(["secret-tool", "lookup", "service", "github.com"]) else { return }
+    let none = try service.program(["secret-tool", "lookup", "service", "github.com"])
     #expect(none.status == 1)
     try home.transcript("secret-service share github.com ada")
-    #expect(try service.program(["secret-tool", "lookup", "service", "github.com", "username", "ada"])?.out == "hunter2")
-    #expect(try service.program(["secret-tool", "lookup", "service", "gitlab.com"])?.status == 1)
+    #expect(try service.program(["secret-tool", "lookup", "service", "github.com", "username", "ada"]).out == "hunter2")
+    #expect(try service.program(["secret-tool", "lookup", "service", "gitlab.com"]).status == 1)
     try home.transcript("secret-service share --all")
-    #expect(try service.program(["secret-tool", "lookup", "server", "gitlab.com"])?.out == "other")
+    #expect(try service.program(["secret-tool", "lookup", "server", "gitlab.com"]).out == "other")
     try home.transcript("secret-service share --all --undo")
-    #expect(try service.program(["secret-tool", "lookup", "service", "github.com"])?.status == 1)
+    #expect(try service.program(["secret-tool", "lookup", "service", "github.com"]).status == 1)
     try home.transcript("secret-service share none.example", err: "no item to share", exit: 1)
     try home.transcript("secret-service share", err: "give a service, or --all", exit: 64)
   }
 
   @Test func `a program that asks for the passphrase unlocks for whoever waits`() throws {
-    guard let service = try SecretServiceHome(starts: false, opens: false) else { return }
+    let service = try SecretServiceHome(starts: false, opens: false)
     let home = service.home
     try home.transcript(
       "vault slot add --key-file \(home.path)/key --new-passphrase-file \(try home.file("pass", "correct horse\n")) --quiet --min-strength 0"
@@ -109,18 +109,16 @@ import Testing
     let asked = home.path + "/asked"
     let program = try home.file("ask", "#!/bin/sh\necho x >>\(asked)\necho correct horse\n", mode: 0o700)
     try service.start("--prompt \(program)")
-    guard let found = try service.program(["secret-tool", "lookup", "a", "b"]) else { return }
+    let found = try service.program(["secret-tool", "lookup", "a", "b"])
     #expect(found.status == 1 && found.err.isEmpty, "\(found.err)")
     #expect(try home.content("asked") == "x\n")
   }
 
   @Test func `the agent is killed and the service too, and nothing that was stored is lost`() throws {
-    guard let service = try SecretServiceHome() else { return }
+    let service = try SecretServiceHome()
     let home = service.home
     for number in 0..<3 {
-      guard
-        let stored = try service.program(["secret-tool", "store", "--label=\(number)", "n", "\(number)"], in: "secret \(number)")
-      else { return }
+      let stored = try service.program(["secret-tool", "store", "--label=\(number)", "n", "\(number)"], in: "secret \(number)")
       #expect(stored.status == 0, "\(stored.err)")
       if number < 2 {
         let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
@@ -129,15 +127,15 @@ import Testing
         #expect(try service.end(SIGKILL) == 137)
         try service.start("")
       }
-      #expect(try service.program(["secret-tool", "lookup", "n", "\(number)"])?.out == "secret \(number)")
+      #expect(try service.program(["secret-tool", "lookup", "n", "\(number)"]).out == "secret \(number)")
     }
-    #expect(try service.program(["secret-tool", "lookup", "n", "0"])?.out == "secret 0")
+    #expect(try service.program(["secret-tool", "lookup", "n", "0"]).out == "secret 0")
   }
 
   @Test func `clients that die at any moment leave a service that answers`() throws {
-    guard let service = try SecretServiceHome() else { return }
+    let service = try SecretServiceHome()
     let home = service.home
-    guard let first = try service.program(["secret-tool", "store", "--label=kept", "k", "v"], in: "kept") else { return }
+    let first = try service.program(["secret-tool", "store", "--label=kept", "k", "v"], in: "kept")
     #expect(first.status == 0, "\(first.err)")
     let tool = "/usr/bin/secret-tool"
     let secret = try home.file("secret", "other")
@@ -149,20 +147,20 @@ import Testing
       kill(child.id, SIGKILL)
       _ = try child.wait()
     }
-    #expect(try service.program(["secret-tool", "lookup", "k", "v"])?.out == "kept")
+    #expect(try service.program(["secret-tool", "lookup", "k", "v"]).out == "kept")
     #expect(try home.coffer("vault verify --key-file \(home.path)/key").status == 0)
   }
 
   @Test func `without a vault programs are told so at once`() throws {
-    guard let service = try SecretServiceHome() else { return }
+    let service = try SecretServiceHome()
     _ = try service.home.coffer("agent stop")
     for name in ["vault.sqlite", "vault.sqlite-wal", "vault.sqlite-shm"] { unlink("\(service.home.path)/data/\(name)") }
-    guard let found = try service.program(["secret-tool", "lookup", "a", "b"]) else { return }
+    let found = try service.program(["secret-tool", "lookup", "a", "b"])
     #expect(found.status == 1 && found.err.contains("there is no vault"), "\(found.err)")
   }
 
   @Test func `doctor says who answers programs that ask for secrets`() throws {
-    guard let service = try SecretServiceHome() else { return }
+    let service = try SecretServiceHome()
     let home = service.home
     #expect(try home.coffer("doctor").out.contains("--password-store=gnome-libsecret"))
     home.environment["XDG_CURRENT_DESKTOP"] = "ubuntu:GNOME"

@@ -6,16 +6,15 @@ import Testing
 @Suite(.tags(.campaign, .kill, .process), .wholeRun) struct SecretServiceFaultTests {
   private static let names = ["vault.sqlite", "vault.sqlite-wal", "vault.sqlite-shm"]
 
-  /// Stores a secret as a program does; false where secret-tool is not installed, which is printed.
-  private static func store(_ name: String, _ service: SecretServiceHome) throws -> Bool {
+  /// Stores a secret as a program does.
+  private static func store(_ name: String, _ service: SecretServiceHome) throws {
     let words = ["secret-tool", "store", "--label=\(name)", "n", name]
-    guard let stored = try service.program(words, in: "secret \(name)") else { return false }
+    let stored = try service.program(words, in: "secret \(name)")
     #expect(stored.status == 0, "\(stored.err)")
-    return true
   }
 
   private static func lookup(_ name: String, _ service: SecretServiceHome) throws -> (status: Int32, out: String, err: String) {
-    try #require(try service.program(["secret-tool", "lookup", "n", name]))
+    try service.program(["secret-tool", "lookup", "n", name])
   }
 
   private static func agent(_ home: Home) throws -> Int32 {
@@ -24,30 +23,33 @@ import Testing
   }
 
   @Test func `the vault gets a new key, and programs go on`() throws {
-    guard let service = try SecretServiceHome(), try Self.store("a", service) else { return }
+    let service = try SecretServiceHome()
+    try Self.store("a", service)
     let rotated = try service.home.coffer("vault rotate --yes --key-file \(service.home.path)/key")
     #expect(rotated.status == 0, "\(rotated.err)")
     #expect(try Self.lookup("a", service).out == "secret a")
-    _ = try Self.store("b", service)
+    try Self.store("b", service)
     #expect(try Self.lookup("b", service).out == "secret b")
   }
 
   @Test func `a backup is restored, and programs find what it holds`() throws {
-    guard let service = try SecretServiceHome(), try Self.store("old", service) else { return }
+    let service = try SecretServiceHome()
+    try Self.store("old", service)
     let home = service.home
     try home.transcript("vault backup \(home.path)/backup --quiet")
-    _ = try Self.store("new", service)
+    try Self.store("new", service)
     let restored = try home.coffer("vault restore \(home.path)/backup --key-file \(home.path)/key")
     #expect(restored.status == 0, "\(restored.err)")
     #expect(try Self.lookup("old", service).out == "secret old")
     let none = try Self.lookup("new", service)
     #expect(none.status == 1 && none.out.isEmpty && none.err.isEmpty, "\(none.err)")
-    _ = try Self.store("newer", service)
+    try Self.store("newer", service)
     #expect(try Self.lookup("newer", service).out == "secret newer")
   }
 
   @Test func `a vault that is rolled back is refused with that word, and is never empty`() throws {
-    guard let service = try SecretServiceHome(), try Self.store("old", service) else { return }
+    let service = try SecretServiceHome()
+    try Self.store("old", service)
     let home = service.home
     _ = try home.coffer("agent stop")
     func copy(_ from: String, _ to: String) throws {
@@ -59,14 +61,14 @@ import Testing
       }
     }
     try copy("data", "before")
-    _ = try Self.store("new", service)
+    try Self.store("new", service)
     // While the agent holds it: another file stands in its place.
     try copy("data", "after")
     try copy("before", "data")
     for _ in 0..<2 {
       let refused = try Self.lookup("old", service)
       #expect(refused.status == 1 && refused.out.isEmpty && refused.err.contains("rolled back"), "\(refused.err)")
-      let stored = try #require(try service.program(["secret-tool", "store", "--label=x", "n", "x"], in: "x"))
+      let stored = try service.program(["secret-tool", "store", "--label=x", "n", "x"], in: "x")
       #expect(stored.status == 1 && stored.err.contains("rolled back"), "\(stored.err)")
     }
     try copy("after", "data")
@@ -74,11 +76,11 @@ import Testing
   }
 
   @Test func `the bus is started again, and the service with it by who asks`() throws {
-    guard let service = try SecretServiceHome(starts: false) else { return }
+    let service = try SecretServiceHome(starts: false)
     let home = service.home
     try home.transcript("secret-service install --quiet")
     try service.startBus()
-    guard try Self.store("a", service) else { return }
+    try Self.store("a", service)
     let first = try #require(try service.process())
     try service.startBus()
     #expect(try Self.lookup("a", service).out == "secret a")
@@ -87,7 +89,8 @@ import Testing
   }
 
   @Test func `the agent is killed while it is asked, and nothing that was stored is lost`() throws {
-    guard let service = try SecretServiceHome(), try Self.store("first", service) else { return }
+    let service = try SecretServiceHome()
+    try Self.store("first", service)
     let home = service.home
     var stored: [String] = ["first"]
     for round in 0..<Campaign.size(short: 3, long: 300) {
@@ -100,8 +103,7 @@ import Testing
         kill(agent, SIGKILL)
       }
       killer.start()
-      let answer = try #require(
-        try service.program(["secret-tool", "store", "--label=x", "n", "\(round)"], in: "secret \(round)"))
+      let answer = try service.program(["secret-tool", "store", "--label=x", "n", "\(round)"], in: "secret \(round)")
       // Whether the change was made is not known to who was not answered.
       if answer.status == 0 { stored.append("\(round)") } else { #expect(!answer.err.isEmpty) }
       eventually("the agent is gone") { kill(agent, 0) != 0 }
@@ -117,7 +119,8 @@ import Testing
   }
 
   @Test func `an agent that is killed with a question to read in its hands is asked again`() throws {
-    guard let service = try SecretServiceHome(), try Self.store("a", service) else { return }
+    let service = try SecretServiceHome()
+    try Self.store("a", service)
     let agent = try Self.agent(service.home)
     kill(agent, SIGSTOP)
     let killer = Thread {

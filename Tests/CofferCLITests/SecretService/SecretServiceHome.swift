@@ -11,13 +11,12 @@ final class SecretServiceHome {
   /// Nil where there can be no bus, which is printed.
   ///
   /// - Parameter starts: whether the service runs already; otherwise the bus starts it when a program asks.
-  init?(_ arguments: String = "", starts: Bool = true, opens: Bool = true) throws {
+  init(_ arguments: String = "", starts: Bool = true, opens: Bool = true) throws {
     home = try Home()
     try home.transcript("init --new-key-file \(home.path)/key --quiet")
     var given = home.environment
     if opens { given["COFFER_KEY_FILE"] = home.path + "/key" }
-    guard let bus = try Self.bus(home, given) else { return nil }
-    self.bus = bus
+    bus = try Self.bus(home, given)
     home.environment["DBUS_SESSION_BUS_ADDRESS"] = bus.address
     home.environment["XDG_DATA_HOME"] = home.path + "/share"
     home.environment["XDG_CONFIG_HOME"] = home.path + "/config"
@@ -33,7 +32,7 @@ final class SecretServiceHome {
     }
   }
 
-  private static func bus(_ home: Home, _ environment: [String: String]) throws -> TestBus? {
+  private static func bus(_ home: Home, _ environment: [String: String]) throws -> TestBus {
     try TestBus(services: home.path + "/share/dbus-1/services", environment: environment)
   }
 
@@ -41,7 +40,7 @@ final class SecretServiceHome {
   func startBus() throws {
     var given = home.environment
     given["DBUS_SESSION_BUS_ADDRESS"] = nil
-    let next = try #require(try Self.bus(home, given))
+    let next = try Self.bus(home, given)
     bus.stop()
     bus = next
     home.environment["DBUS_SESSION_BUS_ADDRESS"] = next.address
@@ -70,19 +69,17 @@ final class SecretServiceHome {
     return try service.wait()
   }
 
-  /// What a program of Debian answers; nil where it is not installed, which is printed.
-  func program(_ words: [String], in input: String = "") throws -> (status: Int32, out: String, err: String)? {
-    let answer = try home.program(words, in: input)
-    if answer == nil { print("skipped: \(words[0]) is not installed") }
+  /// What a program of Debian answers; the test is skipped where it is not installed.
+  func program(_ words: [String], in input: String = "") throws -> (status: Int32, out: String, err: String) {
+    guard let answer = try home.program(words, in: input) else { try Test.skip(without: words[0]) }
     return answer
   }
 
-  /// What a script of the system's Python prints; nil where it or one of `modules` is not installed, which is printed.
-  func python(_ script: String, needs modules: [String]) throws -> String? {
+  /// What a script of the system's Python prints; the test is skipped where it or one of `modules` is not installed.
+  func python(_ script: String, needs modules: [String]) throws -> String {
     let imports = modules.map { "import \($0)" }.joined(separator: "\n")
     guard let check = try home.program(["python3", "-c", imports]), check.status == 0 else {
-      print("skipped: python3 or one of its modules \(modules.joined(separator: ", ")) is not installed")
-      return nil
+      try Test.skip(without: "python3 or one of its modules \(modules.joined(separator: ", "))")
     }
     let answer = try #require(try home.program(["python3", "-c", script]))
     #expect(answer.status == 0, "\(answer.err)")

@@ -18,7 +18,8 @@ struct OfflineTests {
 
   @Test
   func `a mirror is kept through a server that comes back, and is read while there is none`() throws {
-    guard let server = DatabaseServer.make(), let home = try Home.withSharedVault(server) else { return }
+    let server = try DatabaseServer.make()
+    let home = try Home.withSharedVault(server)
     let mirror = home.path + "/m/team.mirror"
     try home.transcript("set token --secret", in: "tok")
     try home.transcript("vault set web ada --label Ada", in: "one")
@@ -81,7 +82,8 @@ struct OfflineTests {
 
   @Test
   func `a mirror of another vault than the place's, and one that was exchanged, are refused before a secret is used`() throws {
-    guard let home = try Home.withSharedVault(), let other = try Home.withSharedVault() else { return }
+    let home = try Home.withSharedVault()
+    let other = try Home.withSharedVault()
     let (mirror, theirs) = (home.path + "/m", home.path + "/t")
     try home.transcript("vault set a", in: "1")
     try home.transcript("vault mirror \(mirror)", err: "mirrored vault")
@@ -122,7 +124,8 @@ struct OfflineTests {
 
   @Test
   func `a server that goes back to an older backup ends what follows it, and the mirror stays`() throws {
-    guard let server = DatabaseServer.shared, let home = try Home.withSharedVault() else { return }
+    let server = try DatabaseServer.shared
+    let home = try Home.withSharedVault()
     let (mirror, schema) = (home.path + "/m", home.schema)
     let tables = ["decided", "digest", "header", "header_copy", "log", "old", "rec", "state"]
     try home.transcript("vault set a", in: "1")
@@ -144,7 +147,7 @@ struct OfflineTests {
   func `programs that refresh one mirror at once leave it whole, its only file, and at the newest commit`(withFollower: Bool)
     throws
   {
-    guard let home = try Home.withSharedVault() else { return }
+    let home = try Home.withSharedVault()
     let mirror = home.path + "/m/team"
     try home.transcript("vault set a", in: "0")
     let follower = withFollower ? try start("vault mirror \(mirror) --follow --quiet", home) : nil
@@ -172,8 +175,8 @@ struct OfflineTests {
 
   @Test
   func `a refresh that finds no room leaves the mirror as it was`() throws {
-    guard let home = try Home.withSharedVault() else { return }
-    guard let disk = try home.smallDisk("400k") else { return }
+    let home = try Home.withSharedVault()
+    let disk = try home.smallDisk("400k")
     try home.transcript("vault set a", in: "1")
     try home.transcript("vault mirror --quiet \(disk.path)/m")
     try home.transcript("vault set big --quiet", in: String(repeating: "x", count: 300_000))

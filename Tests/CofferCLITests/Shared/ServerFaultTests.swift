@@ -7,9 +7,9 @@ import Testing
 struct ServerFaultTests {
   @Test
   func `while packets are lost commands fail in their time with 75, and a watch goes on afterwards`() throws {
-    guard let network = TestNetwork.make(), let server = DatabaseServer.make(on: network),
-      let home = try Home.withSharedVault(server)
-    else { return }
+    let network = try TestNetwork.make()
+    let server = try DatabaseServer.make(on: network)
+    let home = try Home.withSharedVault(server)
     let place = server.placeOnNetwork(String(home.schema.dropFirst("coffer_".count)), "coffer_timeout=1")
     /// The program on the other computer.
     func far(_ words: String..., in input: String = "") throws -> (status: Int32, out: String, err: String) {
@@ -49,9 +49,9 @@ struct ServerFaultTests {
 
   @Test
   func `a server without room is 74, and what it has is read`() throws {
-    guard let server = DatabaseServer.make(disk: (.tables, 48 << 20)), let disk = server.disk,
-      let home = try Home.withSharedVault(server)
-    else { return }
+    let server = try DatabaseServer.make(disk: (.tables, 48 << 20))
+    let disk = try #require(server.disk)
+    let home = try Home.withSharedVault(server)
     try home.transcript("vault set a", in: "1")
     try disk.fill()
     let full = try home.coffer("vault set a", in: Data(repeating: 0x78, count: 200_000))

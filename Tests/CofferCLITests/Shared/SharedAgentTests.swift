@@ -7,7 +7,8 @@ import Testing
 struct SharedAgentTests {
   @Test
   func `an agent holds it as it does one in a file: through changes of others and through a server that was away`() throws {
-    guard let server = DatabaseServer.make(), let home = try Home.withSharedVault(server) else { return }
+    let server = try DatabaseServer.make()
+    let home = try Home.withSharedVault(server)
     defer { _ = try? home.coffer("agent stop") }
     let other = try home.otherMachine()
     try home.transcript("vault set a", in: "1")
@@ -33,7 +34,7 @@ struct SharedAgentTests {
 
   @Test
   func `an agent that has a file unlocked opens a place on a server beside it`() throws {
-    guard let shared = try Home.onServer() else { return }
+    let shared = try Home.onServer()
     let home = try Home.withVault()
     defer { _ = try? home.coffer("agent stop") }
     let place = shared.place

@@ -18,7 +18,8 @@ struct SharedDoctorTests {
     `a writer's role over a socket has nothing to find; a superuser, a reader, copies and a password in the environment are told`()
     throws
   {
-    guard let home = try Home.withSharedVault(), let server = DatabaseServer.shared else { return }
+    let home = try Home.withSharedVault()
+    let server = try DatabaseServer.shared
     try home.transcript("vault set a", in: "1")
     let superuser = home.place
     #expect(try findings(home).allSatisfy { $0.hasPrefix("warning the role is a superuser of the server") })
@@ -49,8 +50,9 @@ struct SharedDoctorTests {
 
   @Test
   func `TLS without a proof of the host is told, with one it is not, and a host that proves nothing is not spoken to`() throws {
-    guard let server = DatabaseServer.make(settings: ["listen_addresses=127.0.0.1"]) else { return }
-    guard let home = try Home.withSharedVault(server), let certificate = try server.useTLS() else { return }
+    let server = try DatabaseServer.make(settings: ["listen_addresses=127.0.0.1"])
+    let home = try Home.withSharedVault(server)
+    let certificate = try server.useTLS()
     let place = home.place.replacing(server.folder.replacing("/", with: "%2F") + ":", with: "127.0.0.1:")
     home.environment["COFFER_VAULT"] = place.replacing("#", with: "?sslmode=require#")
     #expect(try findings(home).contains { $0.hasPrefix("warning the server does not have to prove which host it is") })
@@ -75,8 +77,8 @@ struct SharedDoctorTests {
 
   @Test
   func `commits that are acknowledged early, standbys that none is waited for, and a wire without encryption are told`() throws {
-    guard let server = DatabaseServer.make(settings: ["listen_addresses=127.0.0.1"]) else { return }
-    guard let home = try Home.withSharedVault(server) else { return }
+    let server = try DatabaseServer.make(settings: ["listen_addresses=127.0.0.1"])
+    let home = try Home.withSharedVault(server)
     let place = home.place
     home.environment["COFFER_VAULT"] = place.replacing("#", with: "?options=-csynchronous_commit%3Doff#")
     #expect(try findings(home).contains { $0.hasPrefix("problem the server acknowledges commits before") })

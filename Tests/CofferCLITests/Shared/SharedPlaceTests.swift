@@ -7,7 +7,7 @@ import Testing
 struct SharedPlaceTests {
   @Test
   func `items are stored, read, found, renamed, brought back and removed as in a file`() throws {
-    guard let home = try Home.withSharedVault() else { return }
+    let home = try Home.withSharedVault()
     try home.transcript("set token --secret", in: "tok")
     try home.transcript("get token", out: "tok")
     try home.transcript("vault set web ada --label Ada --attribute url=https://example.com", in: "one")
@@ -35,7 +35,7 @@ struct SharedPlaceTests {
 
   @Test
   func `slots, pins, keys, checks and repairs are those of a file, and another machine follows them`() throws {
-    guard let home = try Home.withSharedVault() else { return }
+    let home = try Home.withSharedVault()
     let other = try home.otherMachine()
     try home.transcript("vault set a", in: "1")
     try other.transcript("vault get a --quiet", out: "1")
@@ -59,7 +59,8 @@ struct SharedPlaceTests {
 
   @Test
   func `it is backed up to a file, exported to a file and back, imported from and merged`() throws {
-    guard let home = try Home.withSharedVault(), let server = DatabaseServer.shared else { return }
+    let home = try Home.withSharedVault()
+    let server = try DatabaseServer.shared
     try home.transcript("vault set a", in: "1")
     try home.transcript("vault backup --quiet \(home.path)/copy")
     try home.transcript("vault get a --quiet --vault \(home.path)/copy", out: "1")
@@ -87,7 +88,7 @@ struct SharedPlaceTests {
 
   @Test
   func `a place has a name as a path does, and one with a password is named, shown and opened by nobody`() throws {
-    guard let home = try Home.withSharedVault() else { return }
+    let home = try Home.withSharedVault()
     let place = home.place
     home.environment["COFFER_VAULT"] = nil
     try home.transcript("vault name add team \(place)", err: "team is the vault at \(place)")
@@ -114,7 +115,7 @@ struct SharedPlaceTests {
 
   @Test
   func `what cannot be reached, and what is not there, have statuses of their own`() throws {
-    guard let home = try Home.onServer() else { return }
+    let home = try Home.onServer()
     try home.transcript("vault list", err: "there is no vault", exit: 78)
     try home.transcript("vault list --json", err: #""kind":"noVault""#, exit: 78)
     let nowhere = "postgresql://coffer@%2Fnowhere/team?coffer_timeout=2"
@@ -131,7 +132,8 @@ struct SharedPlaceTests {
 
   @Test
   func `a password is found where libpq looks for it, and repeated nowhere`() throws {
-    guard let server = DatabaseServer.make(), let home = try Home.withSharedVault(server) else { return }
+    let server = try DatabaseServer.make()
+    let home = try Home.withSharedVault(server)
     try home.transcript("vault set a", in: "1")
     try server.makeRole("ada", password: "hunter2")
     home.environment["COFFER_VAULT"] = home.place.replacing("coffer@", with: "ada@")
@@ -153,7 +155,7 @@ struct SharedPlaceTests {
 
   @Test
   func `libpq is loaded for a place on a server, and for no other`() throws {
-    guard let home = try Home.withSharedVault() else { return }
+    let home = try Home.withSharedVault()
     let file = try Home.withVault()
     let trace = "\(home.path)/trace"
     func loads(_ home: Home, _ line: String) throws -> Bool? {
@@ -162,7 +164,7 @@ struct SharedPlaceTests {
       #expect(answer.status == 0, "\(answer.err)")
       return try String(contentsOfFile: trace, encoding: .utf8).contains("libpq.so")
     }
-    guard let isLoaded = try loads(home, "vault list") else { return print("skipped: strace is not installed") }
+    guard let isLoaded = try loads(home, "vault list") else { try Test.skip(without: "strace") }
     #expect(isLoaded)
     for line in ["vault list", "status", "--version", "vault name add team \(home.place)"] {
       #expect(try loads(file, line) == false, "\(line)")
@@ -171,7 +173,7 @@ struct SharedPlaceTests {
 
   @Test
   func `a change by another machine is watched`() throws {
-    guard let home = try Home.withSharedVault() else { return }
+    let home = try Home.withSharedVault()
     let other = try home.otherMachine()
     try home.transcript("set token --secret", in: "1")
     let names = try ["watch.in", "watch.out", "watch.err"].map { try home.file($0) }

@@ -17,7 +17,7 @@ struct TerminalTests {
     let terminal = try PseudoTerminal()
     guard
       let shell = try terminal.program(["bash", "--norc", "--noprofile", "-i"], in: home, with: ["TERM": "dumb", "PS1": "> "])
-    else { return print("skipped: bash is not installed") }
+    else { try Test.skip(without: "bash") }
     terminal.type("coffer run --mask -e TOKEN=coffer://github -- sh \(script)\n")
     terminal.shows("up and waiting")
     terminal.type("\u{1A}")

@@ -221,7 +221,7 @@ struct AskedOnceTests {
     let credential = "protocol=https\nhost=example.com\nusername=ada\npassword=p4ss\n"
     try home.transcript("credential git store --passphrase-file \(home.path)/pass", in: credential)
     _ = try home.file("get", "protocol=https\nhost=example.com\n")
-    guard access("/usr/bin/git", X_OK) == 0 else { return print("skipped: git is not installed") }
+    guard access("/usr/bin/git", X_OK) == 0 else { try Test.skip(without: "git") }
     let git = "git -c credential.helper=coffer credential"
     let script = "cd \(home.path) && \(git) fill < get > filled && \(git) approve < filled && \(git) fill < get && echo all-done"
     let terminal = try PseudoTerminal()
@@ -261,7 +261,7 @@ struct AskedOnceTests {
 
   @Test
   func `the agent works where no variable names a run folder, in one that is checked`() throws {
-    guard access("/run/user/\(geteuid())", F_OK) != 0 else { return print("skipped: this user has a login with a run folder") }
+    guard access("/run/user/\(geteuid())", F_OK) != 0 else { try Test.skip("this user has a login with a run folder") }
     let home = try Home.withVault()
     home.environment["COFFER_HOME"] = nil
     home.environment.merge(["HOME": home.path, "COFFER_VAULT": home.path + "/data/vault.sqlite"]) { $1 }

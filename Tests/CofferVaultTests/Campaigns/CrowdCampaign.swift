@@ -20,7 +20,7 @@ struct CrowdCampaign {
       let pipe = Pipe()
       process.executableURL = URL(fileURLWithPath: TracedTool.path)
       process.arguments = ["crowd", place.path.string, key, "\(seed)", "\(Self.operations)"]
-      process.environment = ["COFFER_TEST_PINS": place.folder.appending("pins").string, "SWIFT_BACKTRACE": "enable=no"]
+      process.environment = TracedTool.environment(pins: place.folder.appending("pins"))
       process.standardOutput = pipe
       process.standardError = pipe
       process.standardInput = FileHandle.nullDevice

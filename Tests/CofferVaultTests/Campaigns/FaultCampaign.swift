@@ -128,8 +128,8 @@ struct FaultCampaign {
       var outcome: String
       do { outcome = try outcomeOf(step, end) } catch { outcome = "FAILED \((error as? StoreError)?.word ?? "\(error)")" }
       let ended = end.wasSignalled ? (end.code == SIGKILL ? "killed" : "CRASHED \(end.code)") : end.code == 0 ? "done" : "refused"
-      if end.code == 1, !end.wasSignalled, Self.isAlarm(end.output) { outcome = "FALSE ALARM, \(outcome)" }
-      if end.code == 1, !end.wasSignalled, !end.output.contains("refused ") { outcome = "NO NAMED ERROR, \(outcome)" }
+      if end.isFailure, Self.isAlarm(end.output) { outcome = "FALSE ALARM, \(outcome)" }
+      if end.isFailure, !end.output.contains("refused ") { outcome = "NO NAMED ERROR, \(outcome)" }
       let isRight = outcome.allSatisfy { !$0.isUppercase } && !ended.hasPrefix("CRASHED")
       tally.add(
         "\(step.name), \(group)", "\(ended), \(outcome)", allowed: isRight ? ["\(ended), \(outcome)"] : [],
@@ -149,8 +149,7 @@ struct FaultCampaign {
       guard found == step.new || (found == Facts() && step.name != "init") else { return "NEITHER OLD NOR NEW: \(found)" }
       guard found == step.new || !end.isAcknowledged else { return "ACKNOWLEDGED AND LOST" }
       // A process that failed has said that nothing was changed, unless it said that this is not known.
-      if end.code == 1, !end.wasSignalled, found == step.new, step.name != "init", !end.output.contains("refused outcomeUnknown")
-      {
+      if end.isFailure, found == step.new, step.name != "init", !end.output.contains("refused outcomeUnknown") {
         return "REFUSED AND DONE"
       }
       if let plaintext = try plaintext() { return "PLAINTEXT in \(plaintext)" }
@@ -209,7 +208,7 @@ struct FaultCampaign {
     _ title: String, of steps: [(name: String, new: Facts)] = Self.steps, withRollbackJournal: Bool = false,
     killed: Bool = false, _ body: @escaping @Sendable (Bench, (name: String, new: Facts)) throws -> Void
   ) throws {
-    guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    guard try Tool.canTrace() else { try Test.skip("strace cannot trace a process here") }
     let kept = try Self.prepared(withRollbackJournal: withRollbackJournal)
     let tallies = Collected()
     let workers = Campaign.isLong ? steps.count : 2

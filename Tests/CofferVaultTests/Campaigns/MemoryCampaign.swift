@@ -34,8 +34,7 @@ struct MemoryCampaign {
         break
       }
       guard let memory = ProcessMemory(process.processIdentifier) else {
-        print("skipped: the memory of another process cannot be read here")
-        break
+        try Test.skip("the memory of another process cannot be read here")
       }
       #expect(memory.count(of: place.path.string) > 0, "the search finds what is there")
       for (what, text) in [("passphrase", passphrase), ("value", value)] {
@@ -55,10 +54,10 @@ struct MemoryCampaign {
 
   /// The command line's own process, held at its last system call. What it printed has gone through its pipe by then.
   @Test func `the command that prints a value has wiped it before it ends`() throws {
-    guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    guard try Tool.canTrace() else { try Test.skip("strace cannot trace a process here") }
     let coffer = URL(filePath: TracedTool.path).deletingLastPathComponent().path + "/coffer"
     guard FileManager.default.isExecutableFile(atPath: coffer) else {
-      return print("skipped: no coffer was built beside the tests")
+      try Test.skip("no coffer was built beside the tests")
     }
     let place = try TemporaryVault()
     let data = place.folder.appending("data")
@@ -100,15 +99,12 @@ struct MemoryCampaign {
     while Date() < deadline, try !String(contentsOfFile: "/proc/\(child)/syscall", encoding: .utf8).hasPrefix("231 ") {
       usleep(5_000)
     }
-    if let memory = ProcessMemory(child) {
-      #expect(memory.count(of: "canary") > 0, "the search finds what is there")
-      for (what, text) in [("passphrase", passphrase), ("value", value)] {
-        tally.add(
-          "\(what) at the end of coffer vault get", "found \(memory.count(of: text))", allowed: ["found 0"],
-          "\(memory.bytes) bytes")
-      }
-    } else {
-      print("skipped: the memory of another process cannot be read here")
+    guard let memory = ProcessMemory(child) else { try Test.skip("the memory of another process cannot be read here") }
+    #expect(memory.count(of: "canary") > 0, "the search finds what is there")
+    for (what, text) in [("passphrase", passphrase), ("value", value)] {
+      tally.add(
+        "\(what) at the end of coffer vault get", "found \(memory.count(of: text))", allowed: ["found 0"],
+        "\(memory.bytes) bytes")
     }
     end()
     process.waitUntilExit()
@@ -125,7 +121,7 @@ struct MemoryCampaign {
 
   /// Address space and locked memory limited: done or refused by name, never a crash.
   @Test func `too little memory is a named error and never a crash`() throws {
-    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/prlimit") else { return print("skipped: there is no prlimit") }
+    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/prlimit") else { try Test.skip(without: "prlimit") }
     let kept = try FaultCampaign.prepared()
     let place = try TemporaryVault()
     let files = try kept.moved(to: place)

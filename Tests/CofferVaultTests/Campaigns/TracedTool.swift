@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import SystemPackage
 import Testing
@@ -21,6 +22,8 @@ struct TracedTool {
     /// The call at which the fault was, as strace shows it; nil where it was never reached.
     let call: String?
     var isAcknowledged: Bool { output.contains("acknowledged\n") }
+    /// Whether it ended by itself and without success: of a sanitizer's report too.
+    var isFailure: Bool { !wasSignalled && code != 0 }
   }
 
   static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/TestTool"
@@ -39,7 +42,12 @@ struct TracedTool {
   }
 
   private var log: String { folder.string + ".strace" }
-  var environment: [String: String] { ["COFFER_TEST_PINS": folder.appending("pins").string, "SWIFT_BACKTRACE": "enable=no"] }
+  var environment: [String: String] { Self.environment(pins: folder.appending("pins")) }
+
+  /// That of a tool which keeps pins in that folder.
+  static func environment(pins: FilePath) -> [String: String] {
+    Sanitizing.environment.merging(["COFFER_TEST_PINS": pins.string, "SWIFT_BACKTRACE": "enable=no"]) { $1 }
+  }
 
   /// A system call of a run: strace counts each kind of call by itself.
   struct Call {

@@ -50,7 +50,7 @@ struct BackupCommandTests {
         try home.program(
           line + ["-e", "inject=renameat2:error=EIO:when=\(number)", Home.coffer, "vault", "restore", home.path + "/backup"]))
       guard answer.err.contains("could not rename") else {
-        return print("skipped: strace cannot trace a process here: \(answer)")
+        try Test.skip("strace cannot trace a process here: \(answer)")
       }
       #expect(answer.status == 74)
       let kept = try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").filter { $0.hasPrefix("vault.sqlite.") }
@@ -80,7 +80,7 @@ struct BackupCommandTests {
         "strace", "-f", "-qq", "-o", "/dev/null", "-P", pin, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC",
         Home.coffer,
       ]
-      guard let answer = try home.program(words + Home.words(line)) else { return print("skipped: there is no strace") }
+      guard let answer = try home.program(words + Home.words(line)) else { try Test.skip(without: "strace") }
       #expect(answer.status == 0 && answer.out.contains(word), "\(answer)")
       #expect(answer.err.contains("its rollback pin could not be written"), "\(answer)")
       #expect(!answer.err.contains("nothing was changed"), "\(answer)")
