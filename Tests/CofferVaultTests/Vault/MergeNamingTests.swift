@@ -47,6 +47,28 @@ import Testing
   }
 
   @Test(arguments: [false, true])
+  func `a field that one side moved to another item is in both items afterwards`(isThereFirst: Bool) throws {
+    let here = try home.create()
+    for name in [ada, bob] { try here.set(form("same"), for: name) }
+    try here.set(form("pin"), for: ada.field(named: "pin"))
+    let pair = try home.pair(here)
+    home.tick()
+    try pair.there.apply([.move(ada.field(named: "pin"), to: bob.field(named: "pin"))])
+    home.tick()
+    try pair.expectAlike(isThereFirst: isThereFirst)
+    for item in [ada, bob] { #expect(try pair.here.fields(of: item).map(\.name) == [item.field(named: "pin")]) }
+    try pair.expectSettled()
+    // From then on each is a field of its own item.
+    home.tick()
+    try pair.there.remove(ada.field(named: "pin"), keptUntil: .distantFuture)
+    home.tick()
+    try pair.expectAlike(isThereFirst: isThereFirst)
+    #expect(try pair.here.fields(of: ada).isEmpty)
+    #expect(try pair.here.fields(of: bob).map(\.name) == [bob.field(named: "pin")])
+    try pair.expectSettled()
+  }
+
+  @Test(arguments: [false, true])
   func `an item that gets a number is not taken for a deleted one of that name and content`(isThereFirst: Bool) throws {
     let pair = try twins(bob)
     try crowd(pair, movingThere: bob)
