@@ -171,5 +171,18 @@ final class ReleaseTests {
     let said = "of this machine: libc6: 9 in the release, \(version.text) here"
     #expect(same.status == 0 && same.text.contains(said), "\(same.text)")
     #expect(other.status == 1 && other.text.contains("different: swift-b"), "\(other.text)")
+    // One package no longer needs the other.
+    var apart = bill
+    let arrows = try #require(bill["dependencies"] as? [[String: Any]])
+    #expect(arrows.contains { ($0["dependsOn"] as? [String])?.contains { $0.contains("swift-a") } == true })
+    apart["dependencies"] = arrows.map { $0.merging(["dependsOn": [String]()]) { $1 } }
+    try JSONSerialization.data(withJSONObject: apart).write(to: folder.appending(path: "apart"))
+    let cut = try run(script("compare-sboms"), "apart", "bill")
+    #expect(cut.status == 1 && cut.text.contains("different: swift-b needs"), "\(cut.text)")
+    var doubled = bill
+    doubled["components"] = parts + [try #require(parts.first)]
+    try JSONSerialization.data(withJSONObject: doubled).write(to: folder.appending(path: "doubled"))
+    let twice = try run(script("compare-sboms"), "doubled", "bill")
+    #expect(twice.status == 1 && twice.text.contains("two components of the name"), "\(twice.text)")
   }
 }
