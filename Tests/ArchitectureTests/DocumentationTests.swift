@@ -49,6 +49,26 @@ import Testing
     }
   }
 
+  /// A time that the page on blocking tells, and what keeps it. Whoever changes the one looks at the other.
+  private static let times: [(said: String, file: String, kept: String)] = [
+    ("| 80 ms for a list", "CofferDefaults/Engine/ListContent.swift", "attempts = 5"),
+    ("| 80 ms for a list", "CofferDefaults/Engine/ListContent.swift", "pauseNanoseconds = 20_000_000"),
+    ("| 5 s, then `.busy`", "CofferPlatform/FileLock.swift", "patience = Duration.seconds(5)"),
+    ("| 30 s, then `.busy`", "CofferVault/SQLite/Connection.swift", "busyMilliseconds: Int32 = 30_000"),
+    ("30 s, then it goes on without its turn", "CofferVault/Slot/PassphraseTurn.swift", "patience = Duration.seconds(30)"),
+    ("| 45 s;", "CofferAgent/Client/AgentLine.swift", "usualAnswerTime = Duration.seconds(45)"),
+    ("unlocking 120 s", "CofferAgent/Client/AgentClient.swift", "unlockTime = Duration.seconds(120)"),
+    ("a minute unless given", "Coffer/Session/Session+Refresh.swift", "longestRefresh: Duration { .seconds(60) }"),
+  ]
+
+  @Test func `the times of the page on blocking are those of the code`() throws {
+    let page = try Self.article("Blocking.md")
+    for (said, file, kept) in Self.times {
+      let code = try String(contentsOf: Package.sources.appending(path: file), encoding: .utf8)
+      #expect(page.contains(said) && code.contains(kept), "\(said): \(kept) in \(file)")
+    }
+  }
+
   @Test func `the assurance case has each promise of the threat model, and the suites that it names are there`() throws {
     let model = try Self.article("ThreatModel.md")
     let protected = try #require(model.components(separatedBy: "\n## ").first { $0.hasPrefix("Protected\n") })
