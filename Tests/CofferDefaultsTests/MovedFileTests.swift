@@ -290,6 +290,45 @@ struct MovedFileTests {
     #expect(tool.finish() == "written\nread\n")
     #expect(try second.names() == ["held", "later", "second"])
   }
+
+  @Test(arguments: [true, false])
+  func `while the journal in its place cannot be written, or there is none, what was acknowledged stays, and is carried over later`(
+    hasOther: Bool
+  ) throws {
+    let folder = try TemporaryFolder(), disk = ClosedDisk()
+    let store = try folder.open(isShared: false, calls: disk.calls)
+    try store.save(.integer(1), for: "a")
+    try files.removeItem(atPath: folder.file(".d.plist.coffer").string)
+    if hasOther { try folder.open(isShared: false).save(.integer(2), for: "b") }
+    disk.isClosed = true
+    #expect(untilTheNextLookIsDue())
+    #expect(try store.load("a") == .integer(1))
+    #expect(kind { try store.save(.integer(3), for: "c") } == .readOnly)
+    #expect(try store.load("a") == .integer(1))
+    disk.isClosed = false
+    #expect(untilTheNextLookIsDue())
+    #expect(try store.load("a") == .integer(1))
+    try store.save(.integer(3), for: "c")
+    let fresh = try folder.open(isShared: false)
+    #expect(try fresh.contents() == ["a": .integer(1), "c": .integer(3)].merging(hasOther ? ["b": .integer(2)] : [:]) { $1 })
+  }
+}
+
+/// A disk that the test makes read-only, and writable again.
+private final class ClosedDisk: Sendable {
+  private let closed = Atomic<Bool>(false)
+  var isClosed: Bool {
+    get { closed.load(ordering: .relaxed) }
+    set { closed.store(newValue, ordering: .relaxed) }
+  }
+
+  var calls: SystemCalls {
+    var calls = SystemCalls()
+    let real = calls
+    calls.open = { self.isClosed && $1 & O_ACCMODE != O_RDONLY ? -EROFS : real.open($0, $1, $2) }
+    calls.openUnnamed = { self.isClosed ? -EROFS : real.openUnnamed($0, $1) }
+    return calls
+  }
 }
 
 /// A disk that the test fills and empties.

@@ -92,7 +92,10 @@ struct Relocation {
     _ state: inout EngineState, _ writer: inout DefaultsEngine.WriterState, until deadline: LockDeadline
   ) throws(StoreError) {
     let files = try currentFiles()
-    guard let new = try open(files, until: deadline) else {
+    let next = try open(files, until: deadline)
+    // What was acknowledged and is not in the list is in the old one alone: it stays until there is one to carry that over to.
+    if let old = state.journal, old.isWritable, !(next.map { $0.isWritable || $0.file.isSameFile(as: old.file) } ?? false) { return }
+    guard let new = next else {
       guard engine.isReadOnly else { throw engine.readOnly }
       return try goOnWithoutJournal(in: files, &state, &writer)
     }
