@@ -292,9 +292,7 @@ struct MovedFileTests {
   }
 
   @Test(arguments: [true, false])
-  func `while the journal in its place cannot be written, or there is none, what was acknowledged stays, and is carried over later`(
-    hasOther: Bool
-  ) throws {
+  func `while none can be written in its place, a journal stays, and is carried over later`(hasOther: Bool) throws {
     let folder = try TemporaryFolder(), disk = ClosedDisk()
     let store = try folder.open(isShared: false, calls: disk.calls)
     try store.save(.integer(1), for: "a")

@@ -94,7 +94,9 @@ struct Relocation {
     let files = try currentFiles()
     let next = try open(files, until: deadline)
     // What was acknowledged and is not in the list is in the old one alone: it stays until there is one to carry that over to.
-    if let old = state.journal, old.isWritable, !(next.map { $0.isWritable || $0.file.isSameFile(as: old.file) } ?? false) { return }
+    if let old = state.journal, old.isWritable, !(next.map { $0.isWritable || $0.file.isSameFile(as: old.file) } ?? false) {
+      return
+    }
     guard let new = next else {
       guard engine.isReadOnly else { throw engine.readOnly }
       return try goOnWithoutJournal(in: files, &state, &writer)
