@@ -116,13 +116,15 @@ extension DefaultsDomain {
 }
 
 extension DefaultsEngine {
-  fileprivate func removeDomain() throws(StoreError) {
+  func removeDomain() throws(StoreError) {
     // From here on the domain is empty, whatever interrupts the removal of its files.
     try removeAll(prefix: "")
     try holdingLock(checkingName: true) { (journal) throws(StoreError) in
       try writable(journal, []) { (state) throws(StoreError) in
         for name in state.batches.undecidedNames { try state.batches.checkDecided(name, files.list) }
       }
+      // Without the list, a power loss must find the domain empty.
+      try journal.synchronize()
       for path in [files.list, files.lastGood] { try remove(path) }
       try AtomicFile.synchronizeFolder(of: files.list, calls)
       try journal.synchronize()

@@ -114,10 +114,9 @@ struct CarriedBatchTests {
       }
     }
     #expect(try store.load("a") == known)
-    #expect(kind { try store.save(.integer(1), for: "b") } == .tooLarge(limit: JournalLayout.capacity))
-    try next.synchronize()
+    // A writer has it folded first.
     try store.save(.integer(1), for: "b")
-    #expect(try next.load("a") == known)
+    #expect(try next.load("a") == known && next.load("b") == .integer(1))
   }
 
   @Test func `a fold whose journal is taken away in its midst does not undo the fold of who goes on in its place`() throws {

@@ -86,6 +86,21 @@ struct FullJournalTests {
     try expectWrites(folder, next)
   }
 
+  @Test func `a full journal whose writers are gone is folded by who has something to carry over to it`() throws {
+    let folder = try TemporaryFolder()
+    let first = try folder.open(isShared: false, calls: calls)
+    try first.save(.integer(1), for: "a")
+    try FileManager.default.removeItem(atPath: folder.file(".d.plist.coffer").string)
+    try fill(folder.open(isShared: false, calls: calls))
+    let due = CoarseClock.now() + CoarseClock.lookInterval
+    #expect(eventually { CoarseClock.now() > due })
+    #expect(try first.load("a") == .integer(1))
+    try first.save(.integer(2), for: "b")
+    let next = try folder.open(isShared: false, calls: calls)
+    #expect(try next.load("a") == .integer(1) && next.load("b") == .integer(2))
+    try expectWrites(folder, next)
+  }
+
   @Test func `transactions that fail again and again leave room for writes`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open(isShared: false, calls: calls)

@@ -56,9 +56,9 @@ final class IdleFold: Sendable {
       try Fold(engine: engine).synchronize()
       pause.store(Self.quiet, ordering: .relaxed)
     } catch {
-      // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so. What passes, as a full
-      // disk or a lock, is tried again: perhaps nobody writes any more.
-      guard error.underlying is Errno || error.kind == .busy, !isScheduled.exchange(true, ordering: .relaxed) else { return }
+      // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so. What may pass, as a full
+      // disk, a lock, or a list that cannot be written, is tried again: perhaps nobody writes any more.
+      guard error.kind != .afterFork, error.kind != .closed, !isScheduled.exchange(true, ordering: .relaxed) else { return }
       let next = pause.load(ordering: .relaxed)
       pause.store(Self.pause(after: next), ordering: .relaxed)
       wait(engine, next)

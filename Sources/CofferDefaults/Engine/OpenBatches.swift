@@ -104,9 +104,10 @@ struct OpenBatches {
   mutating func keepFinished(_ count: Int) { finished = finished.suffix(count) }
 
   /// What keeps the names of those that were committed, without their changes, which the list has.
-  var finishedRecords: [Record] {
-    finished.flatMap { [.prepare(.init(id: $0.id, place: $0.place, changes: [])), .commit($0.id)] }
+  func finishedRecords(except known: Set<TransactionID> = []) -> [Record] {
+    finished.filter { !known.contains($0.id) }
+      .flatMap { [.prepare(.init(id: $0.id, place: $0.place, changes: [])), .commit($0.id)] }
   }
   /// What keeps all of them.
-  var records: [Record] { prepared.map(Record.prepare) + finishedRecords }
+  var records: [Record] { prepared.map(Record.prepare) + finishedRecords() }
 }

@@ -14,6 +14,9 @@ extension Relocation {
     var there = EngineState()
     there.journal = new
     try Replay(engine: engine).catchUp(&there, new)
+    let identity = try old.memory.identity
+    // It was carried over, and then given a name again, perhaps by others elsewhere. What they have written there is theirs.
+    if old.knownIdentity != identity, try (there.carried + new.memory.carried).contains(old.knownIdentity) { return }
     let records = try missing(names, of: old, state, in: new, there, isBegun: use == .beingCarried)
     try old.memory.mark(.beingCarried)
     engine.calls.reached?(.carrying)
@@ -70,7 +73,7 @@ extension Relocation {
     let known = Set(there.batches.prepared.map(\.id) + there.batches.finished.map(\.id))
     records += state.batches.prepared.filter { !known.contains($0.id) }.map(Record.prepare)
     // The changes of these were carried as values; the names go along, so that they are forgotten after a fold.
-    return records + state.batches.finishedRecords
+    return records + state.batches.finishedRecords(except: known)
   }
 
   /// The names that the records of `journal` change.

@@ -37,7 +37,8 @@ struct Relocation {
       do {
         // One that was opened just now was at its name: whoever takes it away again and again must not keep all from writing.
         let isAtWork = try journal === locked ? !hasMoved(journal) : !journal.memory.isRetired()
-        if isAtWork {
+        // A reader may follow another one that could not be written.
+        if isAtWork, engine.state.withLock({ $0.journal === journal }) {
           writer.nextLinkCheck = CoarseClock.now() + CoarseClock.lookInterval
           return journal
         }
@@ -55,17 +56,29 @@ struct Relocation {
   private func exchange(
     _ old: Journal, _ writer: inout DefaultsEngine.WriterState, _ deadline: LockDeadline?
   ) throws(StoreError) -> Journal {
-    let files = try currentFiles()
-    guard let new = try open(files, until: deadline), new.isWritable else { throw engine.readOnly }
-    try lock(new, and: old, until: deadline)
-    defer { unlock(old, unlessIs: new) }
-    do {
-      try engine.state.withLock { (state) throws(StoreError) in try goOn(with: new, in: files, after: old, &state, &writer) }
-    } catch {
-      new.unlock()
-      throw error
+    var mayFold = true
+    while true {
+      let files = try currentFiles()
+      guard let new = try open(files, until: deadline), new.isWritable else { throw engine.readOnly }
+      guard try lock(new, and: old, until: deadline) else { continue }
+      defer { unlock(old, unlessIs: new) }
+      do {
+        try engine.state.withLock { (state) throws(StoreError) in try goOn(with: new, in: files, after: old, &state, &writer) }
+      } catch {
+        new.unlock()
+        guard case .tooLarge(limit: JournalLayout.capacity) = error.kind, mayFold else { throw error }
+        mayFold = false
+        try fold(files, until: deadline)
+        continue
+      }
+      return new
     }
-    return new
+  }
+
+  /// Folds the journal of `files` as whoever opens a domain does: those who filled it may be gone.
+  private func fold(_ files: ListFiles, until deadline: LockDeadline?) throws(StoreError) {
+    let deadline = deadline ?? LockDeadline(after: FileLock.patience)
+    _ = try DefaultsEngine(files, from: engine.origin, engine.options.withLock { $0 }, until: deadline)
   }
 
   /// The same from a reader, who waits for nobody: while a lock, a full disk or a full journal stands in the way, what is known stays true.
@@ -93,16 +106,13 @@ struct Relocation {
   ) throws(StoreError) {
     let files = try currentFiles()
     let next = try open(files, until: deadline)
-    // What was acknowledged and is not in the list is in the old one alone: it stays until there is one to carry that over to.
-    if let old = state.journal, old.isWritable, !(next.map { $0.isWritable || $0.file.isSameFile(as: old.file) } ?? false) {
-      return
-    }
+    let old = state.journal
+    if let old, try mustStay(old, until: next) { return }
     guard let new = next else {
       guard engine.isReadOnly else { throw engine.readOnly }
       return try goOnWithoutJournal(in: files, &state, &writer)
     }
-    let old = state.journal
-    if new.isWritable { try lock(new, and: old, until: deadline) }
+    if new.isWritable, try !lock(new, and: old, until: deadline) { return }
     defer {
       if new.isWritable {
         new.unlock()
@@ -112,18 +122,36 @@ struct Relocation {
     try goOn(with: new, in: files, after: old, &state, &writer)
   }
 
+  /// Whether what was acknowledged and is not in the list may be in `old` alone, and there is no journal yet to carry it over to.
+  private func mustStay(_ old: Journal, until new: Journal?) throws(StoreError) -> Bool {
+    guard old.isWritable, !(new.map { $0.isWritable || $0.file.isSameFile(as: old.file) } ?? false) else { return false }
+    let use = try old.memory.use
+    return use == .current || use == .beingCarried
+  }
+
   private func open(_ files: ListFiles, until deadline: LockDeadline?) throws(StoreError) -> Journal? {
     let isForWriting = try engine.isReadOnly ? false : files.isWritable()
     return try Journal.open(at: files.journal, forWriting: isForWriting, calls: engine.calls, until: deadline)
   }
 
-  /// The old one's lock comes first, for all.
-  private func lock(_ new: Journal, and old: Journal?, until deadline: LockDeadline?) throws(StoreError) {
+  /// Takes the locks of both, the old one's first, as all do; false, with neither, where the new one was given up meanwhile as well: what is
+  /// written there nobody would carry on.
+  private func lock(_ new: Journal, and old: Journal?, until deadline: LockDeadline?) throws(StoreError) -> Bool {
     if let old, !old.file.isSameFile(as: new.file) { try old.lock(until: deadline) }
     do { try new.lock(until: deadline) } catch {
       unlock(old, unlessIs: new)
       throw error
     }
+    do {
+      if try !new.memory.isRetired() { return true }
+    } catch {
+      new.unlock()
+      unlock(old, unlessIs: new)
+      throw error
+    }
+    new.unlock()
+    unlock(old, unlessIs: new)
+    return false
   }
 
   private func unlock(_ old: Journal?, unlessIs new: Journal) {
@@ -157,7 +185,12 @@ struct Relocation {
     }
     engine.location.withLock { $0 = files }
     state.journal = new
-    writer.journal = new
+    if new.isWritable || engine.isReadOnly {
+      writer.journal = new
+    } else {
+      // The next write looks for one that can be written by then.
+      writer.nextLinkCheck = 0
+    }
     state.seen = .never
     if files.list != before.list { state.unreported?.noteMove() }
     try Replay(engine: engine).catchUp(&state, new)

@@ -108,6 +108,13 @@ struct Replay {
     if word.epoch != state.seen.epoch, try ListFingerprint(FileStatus(at: engine.files.list)) != content.fingerprint {
       return false
     }
+    // What is known of the records stays known until they are seen to be there.
+    let isThere = try journal.withRecords(start..<word.end) { (bytes) throws(StoreError) in
+      guard try journal.word().epoch == word.epoch else { return false }
+      guard Record.wholeBytes(bytes, epoch: word.epoch) == bytes.count else { throw journal.torn }
+      return true
+    }
+    guard isThere else { return false }
     state.begin(with: content)
     state.start = start
     state.seen = JournalWord(epoch: word.epoch, end: start)

@@ -88,6 +88,7 @@ extension Journal {
     case .beingCarried, .carried: try memory.revive()  // Somebody has put it back.
     case .current: break
     }
+    try noteIdentity()
     try checkFormat()
     try nameHolder()
     try repair()

@@ -16,6 +16,8 @@ final class Journal: Sendable {
   let calls: SystemCalls
   /// What the header names as holder.
   private let process = UInt64(UInt32(bitPattern: getpid()))
+  /// The identity that the file had when it was last seen to be at its name.
+  private let identity = Atomic<UInt64>(0)
   /// The file has at least this many bytes, so that a mapping may be read so far.
   private let knownBytes = Atomic<Int>(0)
   /// The word of a journal that cannot be repaired for want of permission to write it; zero where the file's own counts.
@@ -86,10 +88,17 @@ final class Journal: Sendable {
     // It may well have other names: a backup's, or the one it was moved to.
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return true }
     if try memory.isRetired() { return true }
+    try noteIdentity()
     guard scanned.load(ordering: .relaxed) != 0 else { return false }
     guard BootID.current.isKnown else { return false }
     return try memory.boot == .current
   }
+
+  /// Which journal this is to whoever has it open. One that was given up and then given its name back is another one from then on.
+  var knownIdentity: UInt64 { identity.load(ordering: .relaxed) }
+
+  /// Notes which journal it is, which the caller has found at its name.
+  func noteIdentity() throws(StoreError) { identity.store(try memory.identity, ordering: .relaxed) }
 
   // MARK: The word and the records
 

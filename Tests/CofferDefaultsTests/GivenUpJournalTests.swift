@@ -1,0 +1,224 @@
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import Foundation
+import Synchronization
+import SystemPackage
+import Testing
+
+@testable import CofferDefaults
+
+/// A second fault while a journal that lost its name is carried over to another one.
+@Suite struct GivenUpJournalTests {
+  private let files = FileManager.default
+
+  private func untilTheNextLookIsDue() -> Bool {
+    let due = CoarseClock.now() + CoarseClock.lookInterval
+    return eventually { CoarseClock.now() > due }
+  }
+
+  private func takeAway(_ folder: TemporaryFolder) throws {
+    try files.removeItem(atPath: folder.file(".d.plist.coffer").string)
+  }
+
+  @Test func `a journal that is given up while its lock is waited for gets nothing more`() throws {
+    let folder = try TemporaryFolder()
+    let step = Shared<(@Sendable () -> Void)?>(nil)
+    var calls = SystemCalls()
+    let lock = calls.lock
+    calls.lock = { fd, operation in
+      step.value?()
+      return lock(fd, operation)
+    }
+    let first = try folder.open(isShared: false, calls: calls)
+    try first.save(.integer(1), for: "a")
+    try takeAway(folder)
+    let second = try folder.open(isShared: false)
+    try second.save(.integer(2), for: "b")
+    #expect(untilTheNextLookIsDue())
+    // Its own lock and that of the new journal, as it is opened, come first; then both of them again.
+    let locks = Shared(0)
+    step.value = {
+      locks.value += 1
+      guard locks.value == 5 else { return }
+      step.value = nil
+      do {
+        try takeAway(folder)
+        #expect(untilTheNextLookIsDue())
+        try second.save(.integer(3), for: "c")
+      } catch { Issue.record(error) }
+    }
+    try first.save(.integer(4), for: "d")
+    #expect(step.value == nil, "the second journal was taken away in the midst")
+    for store in [first, second, try folder.open(isShared: false)] {
+      #expect(try store.contents() == ["a": .integer(1), "b": .integer(2), "c": .integer(3), "d": .integer(4)])
+    }
+  }
+
+  @Test func `a journal that was carried over and then opened where it is now is not carried over again`() throws {
+    let folder = try TemporaryFolder()
+    for name in ["one", "two"] {
+      try files.createDirectory(atPath: folder.file(name).string, withIntermediateDirectories: false)
+    }
+    let link = folder.file("d.plist").string
+    try files.createSymbolicLink(atPath: link, withDestinationPath: "one/d.plist")
+    let first = try folder.open(isShared: false), idle = try folder.open(isShared: false)
+    try first.save(.integer(1), for: "a")
+    #expect(try idle.load("a") == .integer(1))
+    try files.removeItem(atPath: link)
+    try files.createSymbolicLink(atPath: link, withDestinationPath: "two/d.plist")
+    #expect(untilTheNextLookIsDue())
+    try first.save(.integer(2), for: "a")
+    // Which finds the journal at its name, and takes it into use.
+    let elsewhere = try DefaultsStore.open(domain: "d", in: folder.file("one"), options: unshared)
+    #expect(try elsewhere.load("a") == .integer(1))
+    try elsewhere.save(.integer(3), for: "b")
+    #expect(try idle.load("a") == .integer(2))
+    #expect(try first.contents() == ["a": .integer(2)])
+    try elsewhere.save(.integer(4), for: "b")
+    #expect(try elsewhere.contents() == ["a": .integer(1), "b": .integer(4)])
+  }
+
+  private var unshared: EngineOptions {
+    var options = EngineOptions()
+    options.isShared = false
+    options.foldsWhenIdle = false
+    return options
+  }
+
+  @Test func `what is known of a journal that was spoilt survives a list that changes before the journal is deleted`() throws {
+    let folder = try TemporaryFolder()
+    let seed = try folder.open(isShared: false)
+    try seed.save(.integer(0), for: "folded")
+    try seed.synchronize()
+    let store = try folder.open(isShared: false)
+    try store.save(.integer(1), for: "a")
+    // A bit of the record.
+    let journal = folder.file(".d.plist.coffer")
+    var bytes = try folder.bytes(of: ".d.plist.coffer")
+    let place = store.engine.state.withLock { $0.seen.end } + JournalLayout.headerBytes - 1
+    bytes[place] ^= 1
+    let file = try FileHandle(forWritingTo: URL(filePath: journal.string))
+    try file.write(contentsOf: bytes)
+    try file.close()
+    try folder.write("<plist><dict><key>folded</key><integer>7</integer></dict></plist>", to: "d.plist")
+    #expect(untilTheNextLookIsDue())
+    _ = kind { _ = try store.load("a") }
+    try takeAway(folder)
+    #expect(untilTheNextLookIsDue())
+    #expect(try store.load("a") == .integer(1))
+    try store.save(.integer(2), for: "b")
+    let fresh = try folder.open(isShared: false)
+    #expect(try fresh.load("a") == .integer(1) && fresh.load("b") == .integer(2))
+  }
+
+  @Test func `who has carried nothing reads on in the next journal, though it cannot be written`() throws {
+    let folder = try TemporaryFolder(), disk = ClosedDisk()
+    let first = try folder.open(isShared: false), idle = try folder.open(isShared: false, calls: disk.calls)
+    try first.save(.integer(1), for: "a")
+    #expect(try idle.load("a") == .integer(1))
+    try takeAway(folder)
+    #expect(untilTheNextLookIsDue())
+    try first.save(.integer(2), for: "a")
+    disk.isClosed = true
+    #expect(untilTheNextLookIsDue())
+    #expect(try idle.load("a") == .integer(2))
+    #expect(kind { try idle.save(.integer(3), for: "a") } == .readOnly)
+    disk.isClosed = false
+    try idle.save(.integer(4), for: "a")
+    #expect(try first.load("a") == .integer(4) && idle.load("a") == .integer(4))
+  }
+
+  @Test func `a reader that looks while the list cannot be written leaves its store one that can write later`() throws {
+    let outer = try TemporaryFolder(), disk = ClosedDisk()
+    let inner = outer.file("config"), moved = outer.file("moved")
+    var options = unshared
+    options.calls = disk.calls
+    let store = try DefaultsStore.open(domain: "d", in: inner, options: options)
+    try store.save(.integer(1), for: "a")
+    try files.moveItem(atPath: inner.string, toPath: moved.string)
+    try files.createSymbolicLink(atPath: inner.string, withDestinationPath: "moved")
+    disk.isClosed = true
+    #expect(untilTheNextLookIsDue())
+    #expect(try store.load("a") == .integer(1))
+    #expect(kind { try store.save(.integer(2), for: "a") } == .readOnly)
+    disk.isClosed = false
+    try store.save(.integer(3), for: "a")
+    try store.synchronize()
+    let other = try DefaultsStore.open(domain: "d", in: inner, options: unshared)
+    try other.save(.integer(4), for: "b")
+    #expect(try store.contents() == ["a": .integer(3), "b": .integer(4)])
+  }
+
+  @Test func `a fold without a caller is tried again once the list can be written`() throws {
+    let folder = try TemporaryFolder(), disk = ClosedDisk()
+    let store = try folder.open(isShared: false, foldsWhenIdle: true, calls: disk.calls)
+    try store.save(.integer(1), for: "a")
+    disk.isClosed = true
+    try takeAway(folder)
+    usleep(600_000)
+    #expect(!folder.exists("d.plist"))
+    disk.isClosed = false
+    #expect(eventually { folder.exists("d.plist") })
+    #expect(try PropertyList.decode(folder.bytes(of: "d.plist")).values == ["a": .integer(1)])
+  }
+
+  @Test func `finished transactions are carried over once, however often that has to be tried`() throws {
+    let folder = try TemporaryFolder()
+    let fails = Shared(false)
+    var calls = SystemCalls()
+    let synchronize = calls.synchronize
+    calls.synchronize = { fails.value ? -5 : synchronize($0) }
+    let store = try folder.open(isShared: false, calls: calls)
+    var batch = Batch<Plain>()
+    batch.writes["a"] = .set(.integer(1))
+    try store.commit(batch, decision: Decision(place: "x") { (_) throws(StoreError) in })
+    try takeAway(folder)
+    let next = try folder.open(isShared: false)
+    try next.save(.integer(2), for: "b")
+    #expect(untilTheNextLookIsDue())
+    fails.value = true
+    for _ in 0..<3 { _ = kind { try store.save(.integer(3), for: "c") } }
+    let end = next.engine.state.withLock { $0.seen.end }
+    _ = try next.load("b")
+    let grown = next.engine.state.withLock { $0.seen.end }
+    for _ in 0..<20 { _ = kind { try store.save(.integer(3), for: "c") } }
+    _ = try next.load("b")
+    #expect(next.engine.state.withLock { $0.seen.end } == grown && grown >= end)
+    fails.value = false
+    try store.save(.integer(3), for: "c")
+    #expect(try next.contents() == ["a": .integer(1), "b": .integer(2), "c": .integer(3)])
+  }
+
+  @Test func `a removed domain is durably empty before its list goes`() throws {
+    let folder = try TemporaryFolder()
+    let steps = Shared<[String]>([])
+    var calls = SystemCalls()
+    let (synchronize, unlink) = (calls.synchronize, calls.unlink)
+    calls.synchronize = { fd in
+      steps.value.append("sync")
+      return synchronize(fd)
+    }
+    calls.unlink = { path in
+      steps.value.append("unlink")
+      return unlink(path)
+    }
+    let store = try folder.open(isShared: false, calls: calls)
+    try store.save(.integer(1), for: "a")
+    try store.synchronize()
+    try store.save(.integer(2), for: "a")
+    steps.value = []
+    try store.engine.removeDomain()
+    #expect(steps.value.first == "sync")
+  }
+}
+
+/// A value that a disk's calls share with the test.
+private final class Shared<Value: Sendable>: Sendable {
+  private let held: Mutex<Value>
+  init(_ value: Value) { held = Mutex(value) }
+  var value: Value {
+    get { held.withLock { $0 } }
+    set { held.withLock { $0 = newValue } }
+  }
+}
