@@ -68,10 +68,10 @@ final class ReleaseTests {
 
   @Test func `our check of a signature and minisign agree on what each made and on what was changed`() throws {
     guard try run("openssl", "version").text.hasPrefix("OpenSSL 3"), try run("b2sum", "--version").status == 0 else {
-      try Test.skip("OpenSSL 3 or b2sum is not there")
+      try Test.skip(without: "OpenSSL 3 or b2sum")
     }
     let minisign = try run("minisign", "-v").text.hasPrefix("minisign")
-    if !minisign { print("skipped in part: minisign is not there (apt-get install minisign)") }
+    if !minisign { Test.skipPart(without: "minisign") }
     try write("sums", "0123  coffer\n")
     try signByHand("sums", key: "hand.pub")
     #expect(try holds("sums", key: "hand.pub", minisign: minisign))

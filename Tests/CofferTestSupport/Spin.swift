@@ -35,10 +35,10 @@ public struct Spin: Sendable {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
     path: "Models")
 
-  /// Why no model can be asked here; nil where it can.
+  /// The programs without which no model can be asked here; nil where they are.
   public static let missing: String? = {
     let missing = ["/usr/bin/spin", "/usr/bin/gcc"].filter { !FileManager.default.isExecutableFile(atPath: $0) }
-    return missing.isEmpty ? nil : "\(missing.joined(separator: " and ")) is not there (apt-get install spin gcc)"
+    return missing.isEmpty ? nil : missing.joined(separator: " or ")
   }()
 
   /// The model of that name.

@@ -1,12 +1,18 @@
 import Foundation
+internal import Testing
 
 /// Whether strace is there and may trace, so that programs can be killed at a call of theirs and calls be made to fail.
 public enum Tracing {
   private static let strace = "/usr/bin/strace"
   private static let possible = Result { try look() }
 
+  /// The test is skipped where strace is not installed.
+  ///
   /// - Throws: ``InjectsNothing`` where programs are traced and no fault reaches them: a campaign would see none, and pass.
-  public static func isPossible() throws -> Bool { try possible.get() }
+  public static func isPossible() throws -> Bool {
+    guard FileManager.default.isExecutableFile(atPath: strace) else { try Test.skip(without: "strace") }
+    return try possible.get()
+  }
 
   /// What a run of a campaign must not be taken for.
   public struct InjectsNothing: Error, CustomStringConvertible {
@@ -15,7 +21,6 @@ public enum Tracing {
   }
 
   private static func look() throws -> Bool {
-    guard FileManager.default.isExecutableFile(atPath: strace) else { return false }
     guard try end(["/bin/true"]) == 0 else { return false }
     guard try end(["-e", "trace=exit_group", "-e", "inject=exit_group:signal=SIGKILL", "/bin/true"]) == SIGKILL else {
       throw InjectsNothing()

@@ -89,7 +89,7 @@ struct DockerCredentialTests {
     #expect(git.out.hasPrefix("version 0\n"))
     _ = try home.file("docker/config.json", #"{"auths":{"registry.example.com":{}},"credsStore":"coffer"}"#)
     guard let out = try home.program(["docker", "--config", home.path + "/docker", "logout", "registry.example.com"]) else {
-      try Test.skip(without: "docker's client")
+      try Test.skip("docker's client is not there")
     }
     #expect(out.status == 0 && !out.err.contains("WARNING"), "\(out)")
     try home.transcript("credential docker list", out: "{}\n")
@@ -102,7 +102,7 @@ struct DockerCredentialTests {
     let home = try Home.withVault()
     try home.withHelpers()
     guard access("/usr/bin/python3", X_OK) == 0, try home.program(["docker", "--version"]) != nil else {
-      try Test.skip(without: "docker's client or python3")
+      try Test.skip("docker's client or python3 is not there")
     }
     // All that a login asks of a registry is whether /v2/ opens.
     _ = try home.file("registry/v2/index.html", "{}")

@@ -42,7 +42,7 @@ struct EnvExportTests {
       let print = (0..<values.count).map { "printf '%s\\0' \"$V\($0)\"" }.joined(separator: "\n")
       let script = try home.file("print.sh", ". \(file)\n\(print)\n")
       guard let read = try home.program(["env", "-C", home.path] + shell + [script]), read.status != 127 else {
-        Swift.print("skipped in part: there is no \(shell[0])")
+        Test.skipPart(without: shell[0])
         continue
       }
       shells += 1
@@ -102,7 +102,7 @@ struct EnvExportTests {
         _ = try home.file("mail", "")
         let terminal = try PseudoTerminal()
         guard let child = try terminal.program(shell, in: home, with: ["TERM": "dumb", "PS1": "> "]) else {
-          print("skipped in part: there is no \(shell[0])")
+          Test.skipPart(without: shell[0])
           continue
         }
         // Mail is looked for a second later, and what names the mistyped command asks.

@@ -91,7 +91,7 @@ import Testing
           for _ in range(65): f.write(bytes(1 << 20))
       """
     guard try home.program(["python3", "-c", script, home.path + "/bomb.1pux"])?.status == 0 else {
-      try Test.skip("python3 is not installed, which makes the archive")
+      try Test.skip(without: "python3")
     }
     try home.transcript(
       "vault import \(home.path)/bomb.1pux", err: "unpacks to more than \(ImportSource.largestFile) bytes", exit: 64)
