@@ -359,7 +359,7 @@ import Testing
     try client.bus.send(message)
     _ = try client.isLocked()
     return withExtendedLifetime(client) {
-      eventually("the window opens") { exists("open", in: folder) }
+      eventually("the window opens") { exists("open", in: folder) && !service.processes.isEmpty }
       return service.processes
     }
   }
