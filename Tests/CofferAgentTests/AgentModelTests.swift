@@ -72,7 +72,7 @@ struct AgentModelTests {
   }
 
   @Test func `the agent makes every step of the model's traces`() throws {
-    if let missing = Spin.missing { try Test.skip(without: missing) }
+    try Spin.need()
     let spin = try Spin("Agent")
     var (traces, steps, changes, refusals) = (0, 0, 0, 0)
     try Self.withSettings { settings in
@@ -129,7 +129,7 @@ struct AgentModelTests {
   }
 
   @Test func `the model allows what the agent does`() throws {
-    if let missing = Spin.missing { try Test.skip(without: missing) }
+    try Spin.need()
     let spin = try Spin("Agent")
     var random = Random(campaign: "records of the agent")
     var records: [[Spin.Step]] = []
@@ -148,7 +148,7 @@ struct AgentModelTests {
   }
 
   @Test func `a record with another end is refused`() throws {
-    if let missing = Spin.missing { try Test.skip(without: missing) }
+    try Spin.need()
     let open = [Spin.Step(1, "ask"), Spin.Step(1, "opened")]
     let records = [
       open + [Spin.Step(2, "changed")], open + [Spin.Step(2, "closed")], open + [Spin.Step(5, "sleep"), Spin.Step(2, "changed")],

@@ -13,12 +13,7 @@ import Testing
 struct CarriedBatchTests {
   private func takeJournalAway(_ folder: TemporaryFolder) {
     #expect(rename(folder.file(".d.plist.coffer").string, folder.file("moved").string) == 0)
-    waitForTheNextLook()
-  }
-
-  private func waitForTheNextLook() {
-    let due = CoarseClock.now() + CoarseClock.lookInterval
-    #expect(eventually { CoarseClock.now() > due })
+    #expect(untilTheNextLookIsDue())
   }
 
   /// A store that has committed whatever it is asked for, until it is told to forget it.
@@ -74,7 +69,7 @@ struct CarriedBatchTests {
     takeJournalAway(folder)
     failures.store(1, ordering: .relaxed)
     #expect(kind { _ = try idle.load("b") } == .io(EMFILE))
-    waitForTheNextLook()
+    #expect(untilTheNextLookIsDue())
     #expect(try idle.load("b") == .integer(2))
     #expect(try folder.open(isShared: false).contents() == ["a": .integer(1), "b": .integer(2)])
   }
@@ -143,7 +138,7 @@ struct CarriedBatchTests {
     let store = try folder.open(isShared: false, calls: calls)
     try store.save(.integer(1), for: "a")
     _ = kind { try store.synchronize() }
-    waitForTheNextLook()
+    #expect(untilTheNextLookIsDue())
     #expect(try store.load("b") == .integer(2))
     #expect(try folder.open(isShared: false).contents() == ["a": .integer(1), "b": .integer(2)])
   }

@@ -8,15 +8,6 @@ import Testing
 
 @testable import CofferDefaults
 
-/// A disk that the test fills and empties.
-private final class Disk: Sendable {
-  private let full = Atomic<Bool>(false)
-  var isFull: Bool {
-    get { full.load(ordering: .relaxed) }
-    set { full.store(newValue, ordering: .relaxed) }
-  }
-}
-
 @Suite
 struct FileTests {
   @Test(arguments: ["", "hello", "{ a = b; }", "<plist version=\"1.0\"><array/></plist>", "<plist version=\"1.0\"><dict><key>a"])
@@ -241,21 +232,21 @@ struct FileTests {
 
   @Test func `a full disk is reported, and nothing changes`() throws {
     let folder = try TemporaryFolder()
-    let disk = Disk()
+    let disk = FaultyDisk()
     var calls = SystemCalls()
     let real = calls
-    calls.allocate = { disk.isFull ? -28 : real.allocate($0, $1, $2) }
-    calls.write = { disk.isFull ? -28 : real.write($0, $1, $2) }
+    calls.allocate = { disk.isFaulty ? -28 : real.allocate($0, $1, $2) }
+    calls.write = { disk.isFaulty ? -28 : real.write($0, $1, $2) }
     let store = try folder.open(isShared: false, calls: calls)
     try store.save(.integer(1), for: "k")
-    disk.isFull = true
+    disk.isFaulty = true
     #expect(kind { try store.save(.string(String(repeating: "x", count: 100_000)), for: "k") } == .noSpace)
     #expect(kind { try store.synchronize() } == .noSpace)
     #expect(try store.load("k") == .integer(1))
     #expect(try !folder.names().contains { $0.hasSuffix("-next") })
     try store.save(.integer(2), for: "k")
     #expect(try folder.open(isShared: false).load("k") == .integer(2), "there is room for small values still")
-    disk.isFull = false
+    disk.isFaulty = false
     try store.synchronize()
     #expect(try folder.open(isShared: false).load("k") == .integer(2))
   }
@@ -263,14 +254,14 @@ struct FileTests {
   @Test(arguments: [true, false])
   func `a fold that fails says that every value is stored, which it is`(_ isDiskFull: Bool) throws {
     let folder = try TemporaryFolder()
-    let disk = Disk()
+    let disk = FaultyDisk()
     var calls = SystemCalls()
     let real = calls
-    calls.write = { disk.isFull ? -28 : real.write($0, $1, $2) }
+    calls.write = { disk.isFaulty ? -28 : real.write($0, $1, $2) }
     let store = try folder.open(isShared: false, calls: calls)
     try store.save(.integer(1), for: "k")
     if isDiskFull {
-      disk.isFull = true
+      disk.isFaulty = true
     } else {
       let copy = folder.file(".d.plist.last-good").string
       try FileManager.default.createDirectory(atPath: copy + "/in the way", withIntermediateDirectories: true)
@@ -371,13 +362,13 @@ struct FileTests {
 
   @Test func `where a full disk has no room for a journal, opening says so, and works once there is room`() throws {
     let folder = try TemporaryFolder()
-    let disk = Disk()
+    let disk = FaultyDisk()
     var calls = SystemCalls()
     let real = calls
-    calls.allocate = { disk.isFull ? -28 : real.allocate($0, $1, $2) }
-    disk.isFull = true
+    calls.allocate = { disk.isFaulty ? -28 : real.allocate($0, $1, $2) }
+    disk.isFaulty = true
     #expect(kind { _ = try folder.open(isShared: false, calls: calls) } == .noSpace)
-    disk.isFull = false
+    disk.isFaulty = false
     try folder.open(isShared: false, calls: calls).save(.integer(1), for: "k")
     #expect(try folder.open(isShared: false).load("k") == .integer(1))
   }
@@ -452,22 +443,22 @@ struct FileTests {
 
   @Test func `what an idle fold could not write is written once it can be, without another write`() throws {
     let folder = try TemporaryFolder()
-    let disk = Disk()
+    let disk = FaultyDisk()
     let refused = Atomic<Int>(0)
     var calls = SystemCalls()
     let real = calls
     calls.rename = {
-      guard disk.isFull else { return real.rename($0, $1) }
+      guard disk.isFaulty else { return real.rename($0, $1) }
       refused.add(1, ordering: .relaxed)
       return -ENOSPC
     }
     let store = try folder.open(isShared: false, foldsWhenIdle: true, calls: calls)
     try store.save(.string("first"), for: "k")
     try store.synchronize()
-    disk.isFull = true
+    disk.isFaulty = true
     try store.save(.string("second"), for: "k")
     eventually("a fold is tried") { refused.load(ordering: .relaxed) > 0 }
-    disk.isFull = false
+    disk.isFaulty = false
     try eventually("the list has it") { try folder.bytes(of: "d.plist").firstRange(of: Data("second".utf8)) != nil }
   }
 

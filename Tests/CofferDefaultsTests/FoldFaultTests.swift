@@ -106,8 +106,7 @@ struct FoldFaultTests {
     let store = try folder.open(isShared: false, calls: disk.calls)
     try store.save(.integer(1), for: "a")
     #expect(rename(folder.file(".d.plist.coffer").string, folder.file("moved").string) == 0)
-    let due = CoarseClock.now() + CoarseClock.lookInterval
-    #expect(eventually { CoarseClock.now() > due })
+    #expect(untilTheNextLookIsDue())
     _ = disk.events()
     try store.save(.integer(2), for: "b")
     // The new file, what was carried over, and the write itself, which waits for no disk.

@@ -12,11 +12,6 @@ import Testing
 @Suite struct GivenUpJournalTests {
   private let files = FileManager.default
 
-  private func untilTheNextLookIsDue() -> Bool {
-    let due = CoarseClock.now() + CoarseClock.lookInterval
-    return eventually { CoarseClock.now() > due }
-  }
-
   private func takeAway(_ folder: TemporaryFolder) throws {
     try files.removeItem(atPath: folder.file(".d.plist.coffer").string)
   }
@@ -70,20 +65,13 @@ import Testing
     #expect(untilTheNextLookIsDue())
     try first.save(.integer(2), for: "a")
     // Which finds the journal at its name, and takes it into use.
-    let elsewhere = try DefaultsStore.open(domain: "d", in: folder.file("one"), options: unshared)
+    let elsewhere = try DefaultsStore.open(domain: "d", in: folder.file("one"), options: .unshared)
     #expect(try elsewhere.load("a") == .integer(1))
     try elsewhere.save(.integer(3), for: "b")
     #expect(try idle.load("a") == .integer(2))
     #expect(try first.contents() == ["a": .integer(2)])
     try elsewhere.save(.integer(4), for: "b")
     #expect(try elsewhere.contents() == ["a": .integer(1), "b": .integer(4)])
-  }
-
-  private var unshared: EngineOptions {
-    var options = EngineOptions()
-    options.isShared = false
-    options.foldsWhenIdle = false
-    return options
   }
 
   @Test func `what is known of a journal that was spoilt survives a list that changes before the journal is deleted`() throws {
@@ -113,52 +101,52 @@ import Testing
   }
 
   @Test func `who has carried nothing reads on in the next journal, though it cannot be written`() throws {
-    let folder = try TemporaryFolder(), disk = ClosedDisk()
-    let first = try folder.open(isShared: false), idle = try folder.open(isShared: false, calls: disk.calls)
+    let folder = try TemporaryFolder(), disk = FaultyDisk()
+    let first = try folder.open(isShared: false), idle = try folder.open(isShared: false, calls: disk.readOnly)
     try first.save(.integer(1), for: "a")
     #expect(try idle.load("a") == .integer(1))
     try takeAway(folder)
     #expect(untilTheNextLookIsDue())
     try first.save(.integer(2), for: "a")
-    disk.isClosed = true
+    disk.isFaulty = true
     #expect(untilTheNextLookIsDue())
     #expect(try idle.load("a") == .integer(2))
     #expect(kind { try idle.save(.integer(3), for: "a") } == .readOnly)
-    disk.isClosed = false
+    disk.isFaulty = false
     try idle.save(.integer(4), for: "a")
     #expect(try first.load("a") == .integer(4) && idle.load("a") == .integer(4))
   }
 
   @Test func `a reader that looks while the list cannot be written leaves its store one that can write later`() throws {
-    let outer = try TemporaryFolder(), disk = ClosedDisk()
+    let outer = try TemporaryFolder(), disk = FaultyDisk()
     let inner = outer.file("config"), moved = outer.file("moved")
-    var options = unshared
-    options.calls = disk.calls
+    var options = EngineOptions.unshared
+    options.calls = disk.readOnly
     let store = try DefaultsStore.open(domain: "d", in: inner, options: options)
     try store.save(.integer(1), for: "a")
     try files.moveItem(atPath: inner.string, toPath: moved.string)
     try files.createSymbolicLink(atPath: inner.string, withDestinationPath: "moved")
-    disk.isClosed = true
+    disk.isFaulty = true
     #expect(untilTheNextLookIsDue())
     #expect(try store.load("a") == .integer(1))
     #expect(kind { try store.save(.integer(2), for: "a") } == .readOnly)
-    disk.isClosed = false
+    disk.isFaulty = false
     try store.save(.integer(3), for: "a")
     try store.synchronize()
-    let other = try DefaultsStore.open(domain: "d", in: inner, options: unshared)
+    let other = try DefaultsStore.open(domain: "d", in: inner, options: .unshared)
     try other.save(.integer(4), for: "b")
     #expect(try store.contents() == ["a": .integer(3), "b": .integer(4)])
   }
 
   @Test func `a fold without a caller is tried again once the list can be written`() throws {
-    let folder = try TemporaryFolder(), disk = ClosedDisk()
-    let store = try folder.open(isShared: false, foldsWhenIdle: true, calls: disk.calls)
+    let folder = try TemporaryFolder(), disk = FaultyDisk()
+    let store = try folder.open(isShared: false, foldsWhenIdle: true, calls: disk.readOnly)
     try store.save(.integer(1), for: "a")
-    disk.isClosed = true
+    disk.isFaulty = true
     try takeAway(folder)
     usleep(600_000)
     #expect(!folder.exists("d.plist"))
-    disk.isClosed = false
+    disk.isFaulty = false
     #expect(eventually { folder.exists("d.plist") })
     #expect(try PropertyList.decode(folder.bytes(of: "d.plist")).values == ["a": .integer(1)])
   }

@@ -13,12 +13,6 @@ import Testing
 struct MovedFileTests {
   private let files = FileManager.default
 
-  /// Waits, on the stores' own clock, until whichever of them is asked next looks at its files.
-  private func untilTheNextLookIsDue() -> Bool {
-    let due = CoarseClock.now() + CoarseClock.lookInterval
-    return eventually { CoarseClock.now() > due }
-  }
-
   /// Adds one to `n`, as every process does.
   private func increment(_ store: DefaultsStore, times: Int = 1) throws {
     for _ in 0..<times {
@@ -72,22 +66,15 @@ struct MovedFileTests {
   @Test func `a folder that was moved away, and another put in its place, is noticed`() throws {
     let outer = try TemporaryFolder()
     let inner = outer.file("config")
-    let store = try DefaultsStore.open(domain: "d", in: inner, options: unshared)
+    let store = try DefaultsStore.open(domain: "d", in: inner, options: .unshared)
     try increment(store, times: 3)
     try files.moveItem(atPath: inner.string, toPath: outer.file("old").string)
     try files.createDirectory(atPath: inner.string, withIntermediateDirectories: false)
     #expect(untilTheNextLookIsDue())
     try increment(store)
-    let second = try DefaultsStore.open(domain: "d", in: inner, options: unshared)
+    let second = try DefaultsStore.open(domain: "d", in: inner, options: .unshared)
     try increment(second)
     #expect(try store.load("n") == .integer(5) && second.load("n") == .integer(5))
-  }
-
-  private var unshared: EngineOptions {
-    var options = EngineOptions()
-    options.isShared = false
-    options.foldsWhenIdle = false
-    return options
   }
 
   @Test func `a journal that is put back after its values were carried over counts again`() throws {
@@ -193,14 +180,14 @@ struct MovedFileTests {
 
   @Test func `a journal that is moved away while the disk is full costs nothing once there is room`() throws {
     let folder = try TemporaryFolder()
-    let disk = FullDisk()
-    let store = try folder.open(isShared: false, calls: disk.calls)
+    let disk = FaultyDisk()
+    let store = try folder.open(isShared: false, calls: disk.full)
     try increment(store, times: 3)
     try files.moveItem(atPath: folder.file(".d.plist.coffer").string, toPath: folder.file("moved").string)
     #expect(untilTheNextLookIsDue())
-    disk.isFull = true
+    disk.isFaulty = true
     #expect(kind { try increment(store) } == .noSpace)
-    disk.isFull = false
+    disk.isFaulty = false
     try increment(store)
     #expect(try store.load("n") == .integer(4))
     #expect(try folder.open(isShared: false).load("n") == .integer(4))
@@ -293,38 +280,21 @@ struct MovedFileTests {
 
   @Test(arguments: [true, false])
   func `while none can be written in its place, a journal stays, and is carried over later`(hasOther: Bool) throws {
-    let folder = try TemporaryFolder(), disk = ClosedDisk()
-    let store = try folder.open(isShared: false, calls: disk.calls)
+    let folder = try TemporaryFolder(), disk = FaultyDisk()
+    let store = try folder.open(isShared: false, calls: disk.readOnly)
     try store.save(.integer(1), for: "a")
     try files.removeItem(atPath: folder.file(".d.plist.coffer").string)
     if hasOther { try folder.open(isShared: false).save(.integer(2), for: "b") }
-    disk.isClosed = true
+    disk.isFaulty = true
     #expect(untilTheNextLookIsDue())
     #expect(try store.load("a") == .integer(1))
     #expect(kind { try store.save(.integer(3), for: "c") } == .readOnly)
     #expect(try store.load("a") == .integer(1))
-    disk.isClosed = false
+    disk.isFaulty = false
     #expect(untilTheNextLookIsDue())
     #expect(try store.load("a") == .integer(1))
     try store.save(.integer(3), for: "c")
     let fresh = try folder.open(isShared: false)
     #expect(try fresh.contents() == ["a": .integer(1), "c": .integer(3)].merging(hasOther ? ["b": .integer(2)] : [:]) { $1 })
-  }
-}
-
-/// A disk that the test fills and empties.
-private final class FullDisk: Sendable {
-  private let full = Atomic<Bool>(false)
-  var isFull: Bool {
-    get { full.load(ordering: .relaxed) }
-    set { full.store(newValue, ordering: .relaxed) }
-  }
-
-  var calls: SystemCalls {
-    var calls = SystemCalls()
-    let real = calls
-    calls.allocate = { self.isFull ? -28 : real.allocate($0, $1, $2) }
-    calls.write = { self.isFull ? -28 : real.write($0, $1, $2) }
-    return calls
   }
 }

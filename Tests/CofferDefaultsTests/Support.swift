@@ -1,10 +1,11 @@
-import CofferTestSupport
-import CofferDefaults
 import CofferPlatform
 import CofferStorage
+import CofferTestSupport
 import Foundation
 import SystemPackage
 import Testing
+
+@testable import CofferDefaults
 
 /// A folder of its own for one test, removed with it.
 final class TemporaryFolder: Sendable {
@@ -38,6 +39,22 @@ final class TemporaryFolder: Sendable {
     options.foldsWhenIdle = foldsWhenIdle
     options.calls = calls
     return try DefaultsStore.open(domain: domain, in: path, suites: suites, layers: layers, options: options)
+  }
+}
+
+/// Waits, on the stores' own clock, until whichever of them is asked next looks at its files.
+func untilTheNextLookIsDue() -> Bool {
+  let due = CoarseClock.now() + CoarseClock.lookInterval
+  return eventually { CoarseClock.now() > due }
+}
+
+extension EngineOptions {
+  /// Of a store with an engine of its own, which folds only when asked to.
+  static var unshared: EngineOptions {
+    var options = EngineOptions()
+    options.isShared = false
+    options.foldsWhenIdle = false
+    return options
   }
 }
 

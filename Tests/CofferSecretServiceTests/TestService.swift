@@ -21,7 +21,7 @@ final class TestService {
   private let tried = Collected<Bool>()
   private let started = Collected<Int32>()
 
-  /// Nil where there can be no bus, which is printed.
+  /// The test is skipped where there can be no bus.
   ///
   /// - Parameters:
   ///   - ownKey: whether the service may unlock the vault by itself.

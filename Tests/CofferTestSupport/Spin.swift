@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Testing
 
 /// A model of `Tests/Models`, and SPIN, which checks it (Debian package `spin`): one process of the model is one of the code, and its steps
 /// are those that the test tool announces, or that the test makes.
@@ -35,11 +36,12 @@ public struct Spin: Sendable {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
     path: "Models")
 
-  /// The programs without which no model can be asked here; nil where they are.
-  public static let missing: String? = {
-    let missing = ["/usr/bin/spin", "/usr/bin/gcc"].filter { !FileManager.default.isExecutableFile(atPath: $0) }
-    return missing.isEmpty ? nil : missing.joined(separator: " or ")
-  }()
+  /// The test is skipped where no model can be asked.
+  public static func need() throws {
+    for program in ["/usr/bin/spin", "/usr/bin/gcc"] where !FileManager.default.isExecutableFile(atPath: program) {
+      try Test.skip(without: program)
+    }
+  }
 
   /// The model of that name.
   public init(_ model: String) throws {

@@ -6,12 +6,12 @@ public enum Tracing {
   private static let strace = "/usr/bin/strace"
   private static let possible = Result { try look() }
 
-  /// The test is skipped where strace is not installed.
+  /// The test is skipped where strace is not installed, or may not trace.
   ///
   /// - Throws: ``InjectsNothing`` where programs are traced and no fault reaches them: a campaign would see none, and pass.
-  public static func isPossible() throws -> Bool {
+  public static func need() throws {
     guard FileManager.default.isExecutableFile(atPath: strace) else { try Test.skip(without: "strace") }
-    return try possible.get()
+    guard try possible.get() else { try Test.skip("strace cannot trace a process here") }
   }
 
   /// What a run of a campaign must not be taken for.

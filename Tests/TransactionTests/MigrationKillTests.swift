@@ -21,7 +21,7 @@ struct MigrationKillTests {
   }
 
   @Test func `killed in the vault's sync beside a process that settles and dies too nothing is torn`() throws {
-    guard try Home.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     var kills = 0
     for number in 1...4 {
       let home = try Home()
@@ -42,7 +42,7 @@ struct MigrationKillTests {
   }
 
   @Test func `killed at any system call nothing is lost and nothing is twice`() throws {
-    guard try Home.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     let long = Campaign.isLong
     var outcomes: [String: Int] = [:]
     for call in Home.calls {

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -86,11 +87,13 @@ final class Tracer {
 
 extension Home {
   /// Whether strace can attach to a process that is not its child.
-  static func canAttach() throws -> Bool { try attaches.get() }
+  static func canAttach() throws -> Bool {
+    try Tracing.need()
+    return try attaches.get()
+  }
 
   /// Tried once for all tests.
   private static let attaches = Result<Bool, any Error> {
-    guard try canTrace() else { return false }
     let home = try Home()
     let peer = try Peer(home, ["serve", home.path, home.keyFile])
     do {

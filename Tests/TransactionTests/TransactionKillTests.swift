@@ -31,7 +31,7 @@ struct TransactionKillTests {
   }
 
   @Test func `killed at any system call both stores agree`() throws {
-    guard try Home.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     let long = Campaign.isLong
     var outcomes: [String: Int] = [:]
     for call in Home.calls {
@@ -106,8 +106,6 @@ final class Home {
         + [Self.toolPath] + arguments
     ).status
   }
-
-  static func canTrace() throws -> Bool { try Tracing.isPossible() }
 
   static var toolPath: String { tool + "/TestTool" }
 

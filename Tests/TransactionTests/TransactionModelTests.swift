@@ -49,7 +49,7 @@ struct TransactionModelTests {
   }
 
   @Test func `the code makes every step of the model's traces`() throws {
-    if let missing = Spin.missing { try Test.skip(without: missing) }
+    try Spin.need()
     let spin = try Spin("Transaction")
     var (traces, steps, deaths) = (0, 0, 0)
     for seed in 1...Campaign.size(short: 3, long: 1_000) {
@@ -113,7 +113,7 @@ struct TransactionModelTests {
   }
 
   @Test func `the model allows what the code does`() throws {
-    if let missing = Spin.missing { try Test.skip(without: missing) }
+    try Spin.need()
     let spin = try Spin("Transaction")
     var random = Random(campaign: "records of transactions")
     let records = try (0..<Campaign.size(short: 3, long: 1_000)).map { _ in try Self.record(&random) }

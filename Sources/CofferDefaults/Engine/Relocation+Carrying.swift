@@ -14,10 +14,10 @@ extension Relocation {
     var there = EngineState()
     there.journal = new
     try Replay(engine: engine).catchUp(&there, new)
-    let identity = try old.memory.identity
+    let carried = try there.carried + new.memory.carried
     // It was carried over, and then given a name again, perhaps by others elsewhere. What they have written there is theirs.
-    if old.knownIdentity != identity, try (there.carried + new.memory.carried).contains(old.knownIdentity) { return }
-    let records = try missing(names, of: old, state, in: new, there, isBegun: use == .beingCarried)
+    if try old.memory.identity != old.knownIdentity, carried.contains(old.knownIdentity) { return }
+    let records = try missing(names, of: old, state, in: new, there, carried: carried, isBegun: use == .beingCarried)
     try old.memory.mark(.beingCarried)
     engine.calls.reached?(.carrying)
     if !records.isEmpty { try engine.append(records, &there, new) }
@@ -50,13 +50,13 @@ extension Relocation {
   ///
   /// - Parameters:
   ///   - names: the names that the records of `old` change.
+  ///   - carried: the journals that were carried over into `new`.
   ///   - isBegun: whether somebody has begun to carry them over, and died.
   private func missing(
     _ names: Set<String>, of old: Journal, _ state: borrowing EngineState, in new: Journal, _ there: borrowing EngineState,
-    isBegun: Bool
+    carried: [UInt64], isBegun: Bool
   ) throws(StoreError) -> [Record] {
     let identity = try old.memory.identity
-    let carried = try there.carried + new.memory.carried
     var records: [Record] = []
     // The new journal says whether he who died had written these values. If he had, what stands there is his work, or newer.
     if !carried.contains(identity) {

@@ -124,7 +124,8 @@ struct Relocation {
 
   /// Whether what was acknowledged and is not in the list may be in `old` alone, and there is no journal yet to carry it over to.
   private func mustStay(_ old: Journal, until new: Journal?) throws(StoreError) -> Bool {
-    guard old.isWritable, !(new.map { $0.isWritable || $0.file.isSameFile(as: old.file) } ?? false) else { return false }
+    guard old.isWritable else { return false }
+    if let new, new.isWritable || new.file.isSameFile(as: old.file) { return false }
     let use = try old.memory.use
     return use == .current || use == .beingCarried
   }
@@ -138,20 +139,12 @@ struct Relocation {
   /// written there nobody would carry on.
   private func lock(_ new: Journal, and old: Journal?, until deadline: LockDeadline?) throws(StoreError) -> Bool {
     if let old, !old.file.isSameFile(as: new.file) { try old.lock(until: deadline) }
-    do { try new.lock(until: deadline) } catch {
-      unlock(old, unlessIs: new)
-      throw error
-    }
-    do {
-      if try !new.memory.isRetired() { return true }
-    } catch {
-      new.unlock()
-      unlock(old, unlessIs: new)
-      throw error
-    }
-    new.unlock()
-    unlock(old, unlessIs: new)
-    return false
+    var areKept = false
+    defer { if !areKept { unlock(old, unlessIs: new) } }
+    try new.lock(until: deadline)
+    defer { if !areKept { new.unlock() } }
+    areKept = try !new.memory.isRetired()
+    return areKept
   }
 
   private func unlock(_ old: Journal?, unlessIs new: Journal) {

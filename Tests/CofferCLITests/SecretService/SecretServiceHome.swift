@@ -8,7 +8,7 @@ final class SecretServiceHome {
   private(set) var bus: TestBus
   private var service: Child?
 
-  /// Nil where there can be no bus, which is printed.
+  /// The test is skipped where there can be no bus.
   ///
   /// - Parameter starts: whether the service runs already; otherwise the bus starts it when a program asks.
   init(_ arguments: String = "", starts: Bool = true, opens: Bool = true) throws {

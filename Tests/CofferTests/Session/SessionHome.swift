@@ -158,8 +158,6 @@ final class SessionHome: Sendable {
     return status
   }
 
-  static func canTrace() throws -> Bool { try Tracing.isPossible() }
-
   /// What both stores say of the session, which must be one thing: nil for logged out, else the user and the token.
   ///
   /// The plain keys are read by a process without a passphrase.

@@ -44,7 +44,7 @@ struct SessionKillTests {
 
   @Test(arguments: ["login", "logout"])
   func `killed in the vault's sync beside a process that settles and dies too, both stores agree`(what: String) throws {
-    guard try SessionHome.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     var users: [String?] = []
     for number in 1...4 {
       let home = try SessionHome()
@@ -62,7 +62,7 @@ struct SessionKillTests {
 
   @Test(arguments: ["login", "logout", "refresh"])
   func `killed at any call that changes a file, both stores agree`(what: String) throws {
-    guard try SessionHome.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     let isLong = Campaign.isLong
     var outcomes: [String: Int] = [:]
     for call in SessionHome.calls {

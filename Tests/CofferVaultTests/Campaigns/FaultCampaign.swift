@@ -208,7 +208,7 @@ struct FaultCampaign {
     _ title: String, of steps: [(name: String, new: Facts)] = Self.steps, withRollbackJournal: Bool = false,
     killed: Bool = false, _ body: @escaping @Sendable (Bench, (name: String, new: Facts)) throws -> Void
   ) throws {
-    guard try Tool.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     let kept = try Self.prepared(withRollbackJournal: withRollbackJournal)
     let tallies = Collected()
     let workers = Campaign.isLong ? steps.count : 2

@@ -143,7 +143,7 @@ struct MemberFaultCampaign {
   }
 
   private func forEachStep(_ title: String, killed: Bool = false, _ body: @escaping @Sendable (Bench) throws -> Void) throws {
-    guard try Tool.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     let tallies = Collected()
     Campaign.concurrently(2) { worker in
       for (number, step) in Step.allCases.enumerated() where number % 2 == worker {

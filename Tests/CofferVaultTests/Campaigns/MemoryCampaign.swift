@@ -54,7 +54,7 @@ struct MemoryCampaign {
 
   /// The command line's own process, held at its last system call. What it printed has gone through its pipe by then.
   @Test func `the command that prints a value has wiped it before it ends`() throws {
-    guard try Tool.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     let coffer = URL(filePath: TracedTool.path).deletingLastPathComponent().path + "/coffer"
     guard FileManager.default.isExecutableFile(atPath: coffer) else {
       try Test.skip("no coffer was built beside the tests")

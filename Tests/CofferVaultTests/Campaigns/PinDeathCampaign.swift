@@ -35,7 +35,7 @@ struct PinDeathCampaign {
   }
 
   @Test func `killed between commit and pin`() throws {
-    guard try Tool.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     let kept = try FaultCampaign.prepared()
     var tally = Tally()
     for step in FaultCampaign.steps.map(\.name) where step != "init" && (Campaign.isLong || ["set", "restore"].contains(step)) {
@@ -59,7 +59,7 @@ struct PinDeathCampaign {
   @Test(arguments: ["restore", "rebuild"]) func `what goes back behind the pin's key is accepted once committed`(
     step: String
   ) throws {
-    guard try Tool.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     var kept = try rotated()
     // Whoever rebuilds believes what stands there; until then it is an older copy.
     if step == "rebuild" { kept = kept.with("vault.sqlite", try #require(kept.files["vault.sqlite.backup"])) }

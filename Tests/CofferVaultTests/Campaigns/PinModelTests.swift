@@ -97,7 +97,7 @@ struct PinModelTests {
   }
 
   @Test func `the code makes every step of the model's traces, and remembers what the model does`() throws {
-    if let missing = Spin.missing { try Test.skip(without: missing) }
+    try Spin.need()
     let spin = try Spin("Pins")
     var (traces, steps, refusals, deaths, copies) = (0, 0, 0, 0, 0)
     for seed in 1...Campaign.size(short: 20, long: 1_000) {
@@ -183,7 +183,7 @@ struct PinModelTests {
   private static func copy(of stage: Stage) -> Bool { stage.copy.commit != stage.file.commit }
 
   @Test func `the model allows what the code does`() throws {
-    if let missing = Spin.missing { try Test.skip(without: missing) }
+    try Spin.need()
     let spin = try Spin("Pins")
     var random = Random(campaign: "records of pins")
     let records = try (0..<Campaign.size(short: 20, long: 1_000)).map { _ in try Self.record(&random) }
@@ -199,7 +199,7 @@ struct PinModelTests {
   }
 
   @Test func `a record with another end is refused`() throws {
-    if let missing = Spin.missing { try Test.skip(without: missing) }
+    try Spin.need()
     func write(_ process: Int) -> [Spin.Step] {
       ["read", "begin", "fits", "remember", "commit", "pin"].map { Spin.Step(process, $0) }
     }

@@ -49,7 +49,7 @@ struct PowerLossCampaign {
   }
 
   @Test func `whatever a disk may have kept`() throws {
-    guard try Tool.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     let place = try TemporaryVault()
     _ = try place.keyFile()
     let recording = try DiskRecording(of: ["story", place.path.string, place.folder.appending("key").string], place)

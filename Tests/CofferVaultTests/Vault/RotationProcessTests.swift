@@ -36,7 +36,7 @@ struct RotationProcessTests {
   }
 
   @Test func `killed at any system call it leaves the old vault or the new`() throws {
-    guard try Tool.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     let long = Campaign.isLong
     let original = try filled()
     var outcomes: [String: Int] = [:]
@@ -56,7 +56,7 @@ struct RotationProcessTests {
   }
 
   @Test func `without space it leaves the old vault or the new`() throws {
-    guard try Tool.canTrace() else { try Test.skip("strace cannot trace a process here") }
+    try Tracing.need()
     let original = try filled()
     var outcomes: [String: Int] = [:]
     for number in stride(from: 1, to: 60, by: 2) {
@@ -116,8 +116,6 @@ enum Tool {
   private static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/TestTool"
   /// Those that change a file. strace counts each by itself.
   static let calls = ["pwrite64", "fsync", "fdatasync", "ftruncate", "unlink"]
-
-  static func canTrace() throws -> Bool { try Tracing.isPossible() }
 
   /// Kills the tool on entering its `number`th `call`.
   static func traced(killedAt number: Int, of call: String, _ arguments: String...) throws -> Int32 {
