@@ -83,7 +83,7 @@ import Testing
       ),
       (
         "a record that was added",
-        "INSERT INTO \(s).rec SELECT set_byte(idx, 3, 1), rid, meta, value FROM \(s).rec WHERE idx = \(first)"
+        "INSERT INTO \(s).rec SELECT set_byte(idx, 3, 255 - get_byte(idx, 3)), rid, meta, value FROM \(s).rec WHERE idx = \(first)"
       ),
       ("an old record that was added", "INSERT INTO \(s).old SELECT * FROM \(s).rec WHERE idx = \(first)"),
       ("no history", "DELETE FROM \(s).old"),
