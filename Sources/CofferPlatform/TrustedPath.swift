@@ -31,14 +31,18 @@ package enum TrustedPath {
     let resolved = try resolve(folder)
     try checkOwner(found, resolved, "folder")
     guard found.mode.rawValue & groupAndOthers == 0 else {
-      // One that others share, as /tmp with its sticky bit or /dev of root's, is not to be closed to them.
-      let isShared = found.mode.rawValue & 0o1000 != 0 || resolved.starts(with: "/dev")
       throw denied(
         "mode \(octal(found)) opens the folder to others than its owner", resolved,
-        isShared ? "choose a path in a folder of your own" : "run chmod 700 \(resolved.quoted)")
+        found.mode.rawValue & sticky != 0 || isOfTheSystem(resolved)
+          ? "choose a path in a folder of your own" : "run chmod 700 \(resolved.quoted)")
     }
     try checkParents(of: resolved)
     return resolved
+  }
+
+  /// Whether programs of all users need what is in `resolved`: root who closed one of these to others would stop the machine.
+  private static func isOfTheSystem(_ resolved: FilePath) -> Bool {
+    resolved.components.count <= 1 || ["/dev", "/etc", "/usr"].contains { resolved.starts(with: $0) }
   }
 
   /// Where `folder` leads if it is a symbolic link of this user's in a folder that nobody else can write to, as those have who keep their

@@ -18,9 +18,15 @@ struct VaultFile {
     self.name = name
   }
 
-  /// The resolved path, once the folder and its parents are found safe; nil when there is no folder.
+  /// The resolved path, once the folder and its parents are found safe; nil when there is no folder, or an unsafe one without the file:
+  /// who mistyped a path is not to be sent to close a folder that is no vault's.
   func existing() throws(StoreError) -> FilePath? {
-    try TrustedPath.privateFolder(TrustedPath.throughOwnLink(folder))?.appending(name)
+    do throws(StoreError) { return try TrustedPath.privateFolder(TrustedPath.throughOwnLink(folder))?.appending(name) } catch {
+      let file = folder.appending(name)
+      let found = Result { () throws(StoreError) in try Stat.ofLink(file) }
+      guard error.kind == .denied, case .success(nil) = found else { throw error }
+      return nil
+    }
   }
 
   /// The resolved path, in a folder that is made with mode 0700 where it is missing.

@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Foundation
+import SystemPackage
 import Testing
 
 /// Files that are not what they should be: each has its exit status, a message with a cure, and nothing is changed.
@@ -87,6 +88,18 @@ struct BadFilesTests {
     unlink(vault)
     link(home.path + "/data/elsewhere", vault)
     try refuses(home, 77, "has 2 names")
+  }
+
+  @Test(arguments: ["/", "/usr", "/etc", "/usr/bin"])
+  func `nobody is told to close a folder of the system to others`(folder: String) throws {
+    let home = try Home.withVault()
+    let vault = FilePath(folder).appending("none.vault").string
+    try refuses(home, 78, "there is no vault", command: "vault verify --vault \(vault)")
+    try refuses(home, 77, "stands where a folder should be", command: "vault verify --vault \(home.path)/key/none.vault")
+    guard geteuid() == 0 else { return }
+    try refuses(
+      home, 77, "choose a path in a folder of your own", command: "init --vault \(vault) --new-key-file \(home.path)/key")
+    #expect(!FileManager.default.fileExists(atPath: vault))
   }
 
   @Test
