@@ -123,7 +123,8 @@ struct TransactionModelTests {
     }
     let deaths = records.joined().count { $0.name == "dies" }
     print("records of transactions allowed by the model: \(records.count), \(records.joined().count) steps, \(deaths) deaths")
-    #expect(deaths > 0)
+    // Three records may have none.
+    #expect(!Campaign.isLong || deaths > 0)
   }
 }
 

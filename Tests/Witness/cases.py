@@ -101,6 +101,14 @@ class Case:
         meta = self.meta(kind=FORMER, account=names[1])
         self.row(meta.bytes(), table="old", idx=place_alone(self.keys, FORMER, names, 1))
 
+    def field_in_bucket_of_its_own(self):
+        """A field whose place has not the bits of its item; one in 1024 has them by itself."""
+        field = next(field for field in (FIELD, *map(str, range(1000)))
+                     if place(self.keys, PRESENT, ("mail", "ann", field), 0)
+                     != place_alone(self.keys, PRESENT, ("mail", "ann", field), 0))
+        meta = self.meta(account="ann", field=field)
+        self.row(meta.bytes(), idx=place_alone(self.keys, PRESENT, ("mail", "ann", field), 0))
+
     def largest(self, kind=PRESENT, more=0):
         """The longest description, padded: with `more` bytes than 65 536, the deletion and the extension."""
         def bytes_of(last):
@@ -231,11 +239,12 @@ class Case:
         content = self.state.content
         self.state.content = lambda: content()[:16] + root + content()[48:]
 
-    def digest(self, number=None, count=None):
-        """The one digest there is, over another number of its bucket or of its rows, and the root that goes with it."""
+    def digest(self, elsewhere=False, count=1):
+        """The one digest there is, over the number of another bucket or another one of its rows, and the root that goes with it."""
         (bucket,) = database.digest_rows(self.writer.connection)
         ((idx, rid),) = self.writer.connection.execute("SELECT idx, rid FROM rec")
-        message = le32(bucket if number is None else number) + le32(count or 1) + idx + rid
+        other = 2 if bucket == 1 else 1  # One vault in 1024 has its item in bucket 1.
+        message = le32(other if elsewhere else bucket) + le32(count) + idx + rid
         self.sql("UPDATE digest SET hash = ?", F(self.keys.set, "PV1 bucket", self.keys.vault, message, 32))
 
     def entry(self, change, place=None, counted=True):

@@ -214,7 +214,7 @@ DIGESTS = {
     "another root": tampered(lambda case: case.root(bytes(32))),
     "a root over 64 mids where old has no row": tampered(lambda case: case.root(root_of_all(case))),
     "a digest with a number of rows that is not that of its bucket": tampered(lambda case: case.digest(count=2)),
-    "a digest that is bound to another bucket": tampered(lambda case: case.digest(number=1)),
+    "a digest that is bound to another bucket": tampered(lambda case: case.digest(elsewhere=True)),
 }
 LOG = {
     "version 2 of an entry": damaged(lambda case: case.entry(lambda data: b"\2" + data[1:])),

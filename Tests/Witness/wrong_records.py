@@ -1,8 +1,8 @@
 """Records that whoever has the key sealed otherwise than the text allows: by section of the text, each with its refusal."""
 
-from cases import FIELD, GREATEST, damaged, tampered
+from cases import GREATEST, damaged, tampered
 from layout import le16, le32, ls, pad, u8
-from records import DELETED, FORMER, NO_VALUE, PRESENT, place_alone
+from records import DELETED, FORMER, NO_VALUE, PRESENT
 
 LONG = ls(bytes(4097))
 CUT = le16(1)  # An extension of one byte that is not there.
@@ -124,8 +124,7 @@ PLACES = {
     "a former content in the place that is its item's": damaged(lambda case: case.row(
         case.meta(kind=FORMER).bytes(), table="old", kind=PRESENT)),
     "a former content out of its item's bucket": damaged(lambda case: case.bucket_of_its_own()),
-    "a field out of its item's bucket": damaged(lambda case: case.row(
-        case.meta(account="ann", field=FIELD).bytes(), idx=place_alone(case.keys, PRESENT, ("mail", "ann", FIELD), 0))),
+    "a field out of its item's bucket": damaged(lambda case: case.field_in_bucket_of_its_own()),
 }
 LATER = {
     "a later format's kind whose value was changed": tampered(lambda case: (

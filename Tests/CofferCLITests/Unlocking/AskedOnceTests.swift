@@ -153,10 +153,12 @@ struct AskedOnceTests {
     let (status, shown) = try answer("vault list", home, [("Passphrase of", code.lowercased().replacing("-", with: " ") + "\n")])
     #expect(status == 0 && !shown.contains("Wrong"))
     try home.transcript("agent stop")
+    // The last symbol is one of the check, and so always told from another.
+    let wrong = String(code.dropLast()) + (code.hasSuffix("7") ? "8" : "7")
     let (recovered, said) = try answer(
       "recover", home,
       [
-        ("Recovery code of", "0000-" + code.dropFirst(5) + "\n"), ("a wrong or missing symbol. Try again (2 left)", code + "\n"),
+        ("Recovery code of", wrong + "\n"), ("a wrong or missing symbol. Try again (2 left)", code + "\n"),
         ("New passphrase", "unit kite sofa plum\n"), ("The same again", "unit kite sofa plum\n"),
       ])
     #expect(recovered == 0 && said.contains("the passphrase was changed") && said.contains("PVINV1-"))

@@ -239,8 +239,9 @@ import Testing
     try Data("its log".utf8).write(to: URL(fileURLWithPath: place.string + "-wal"))
     for suffix in ["", "-wal"] { chmod(place.string + suffix, 0o600) }
     // The log's name aside is taken, whichever second it is of.
+    let now = Date()
     for second in 0..<120 {
-      let stamp = Date(timeIntervalSinceNow: Double(second)).formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
+      let stamp = now.addingTimeInterval(Double(second)).formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
       try Data().write(to: URL(fileURLWithPath: "\(place).before-\(stamp)-wal"))
     }
     #expect(try refusal(backup(3), .owner, options(pins), accepting: true) == .io(EEXIST))

@@ -174,8 +174,9 @@ import Testing
     try pinned.replace(with: Data("no vault".utf8))
     try Data("its log".utf8).write(to: URL(filePath: place.string + "-wal"))
     // The log's name aside is taken, whichever second it is of.
+    let now = Date()
     for second in 0..<120 {
-      let stamp = Date(timeIntervalSinceNow: Double(second)).formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
+      let stamp = now.addingTimeInterval(Double(second)).formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
       try Data().write(to: URL(filePath: "\(place).before-\(stamp)-wal"))
     }
     #expect(kind { _ = try restore(backup, pinned) } == .io(EEXIST))
