@@ -10,8 +10,9 @@ public final class DatabaseServer: Sendable {
   public let folder: String
   /// The number in its socket's name.
   public let port: Int
-  /// One of its own for each server of this process: some listen at an address too.
-  private static let ports = Atomic<Int>(Int.random(in: 20_000...50_000))
+  /// One of its own for each server of this process: some listen at an address too. From 32 768 on Linux gives ports to whoever connects, so that
+  /// one of those may be in use.
+  private static let ports = Atomic<Int>(Int.random(in: 20_000...32_000))
   private let binaries: String
   private let settings: [String]
   private let network: TestNetwork?

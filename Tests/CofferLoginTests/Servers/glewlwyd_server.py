@@ -11,9 +11,11 @@ PERSON = {"username": "ada", "password": "a password of hers"}
 SECRET = "a-secret_of.the~service"
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 LIBRARIES = "/usr/lib/glewlwyd"
+# An address of its own, of this process's number: it takes a port, not 0 for any, and a free port of 127.0.0.1 may be another's by then.
+ADDRESS = f"127.{64 | os.getpid() >> 16 & 63}.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
 
 CONFIG = """port={port}
-bind_address="127.0.0.1"
+bind_address="{address}"
 external_url="{issuer}"
 login_url="login.html"
 api_prefix="api"
@@ -46,15 +48,15 @@ class Glewlwyd:
         self.database = sqlite3.connect(f"{self.folder}/database", check_same_thread=False, isolation_level=None)
         self.database.executescript(script())
         with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
+            free.bind((ADDRESS, 0))
             self.port = free.getsockname()[1]
         with open(f"{self.folder}/config", "w") as file:
-            file.write(CONFIG.format(port=self.port, issuer=issuer, folder=self.folder, libraries=LIBRARIES))
+            file.write(CONFIG.format(address=ADDRESS, port=self.port, issuer=issuer, folder=self.folder, libraries=LIBRARIES))
         self.process = subprocess.Popen(["/usr/bin/glewlwyd", "-c", f"{self.folder}/config"], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=self.dieTogether)
         for _ in range(600):
             try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
+                socket.create_connection((ADDRESS, self.port)).close()
                 break
             except OSError: time.sleep(0.05)
         self.setUp()
@@ -66,7 +68,7 @@ class Glewlwyd:
 
     def ask(self, method, path, content=None, headers={}, cookie=None):
         """The status, the headers and the body that it answers with."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection(ADDRESS, self.port, timeout=60)
         headers = dict(headers)
         if isinstance(content, (dict, list)): content, headers["Content-Type"] = json.dumps(content), "application/json"
         if cookie: headers["Cookie"] = cookie
