@@ -63,7 +63,7 @@ import Testing
     let settings = ["min_wal_size=32MB", "max_wal_size=32MB"]
     let server = try DatabaseServer.make(settings: settings, disk: (.log, 40 << 20))
     let disk = try #require(server.disk)
-    let shared = try SharedVault(on: server, options: "coffer_timeout=1")
+    let shared = try SharedVault(on: server, options: "coffer_timeout=3")
     let vault = try shared.create(shared.pins)
     try vault.set(form("first"), for: name("small"))
     let other = Held(try shared.unlock(shared.pins))
@@ -88,10 +88,16 @@ import Testing
       writes += 1
     }
     isBack.wait()
-    // Made, or not made: it was asked when the server was there again.
-    #expect([nil, .unreachable].contains(outcome), "\(String(describing: outcome))")
+    // Made, or not made: it was asked when the server was there again, unless that took longer than it is asked for.
+    #expect([nil, .unreachable, .outcomeUnknown].contains(outcome), "\(String(describing: outcome))")
     let stored = try text(vault.get(name("big")))?.split(separator: " ").first.flatMap { Int($0) }
-    #expect(stored == (outcome == nil ? writes : writes - 1), "\(String(describing: outcome))")
+    let possible =
+      switch outcome {
+      case nil: [writes]
+      case .outcomeUnknown: [writes - 1, writes]
+      default: [writes - 1]
+      }
+    #expect(possible.contains { $0 == stored }, "\(String(describing: outcome)), \(String(describing: stored))")
     #expect(try text(vault.get(name("small"))) == "first" && vault.verify().items == 2)
     try vault.rotate()
     try vault.set(form("second"), for: name("small"))

@@ -102,7 +102,8 @@ import Testing
       case ("read", "ok"):
         #expect(possible.contains(call.value), "\(call) of \(possible)")
         possible = [call.value]
-      default: #expect(call.outcome == "unreachable", "\(call)")
+      // Busy where the server still holds the lock of a call whose end it has not heard of.
+      default: #expect(["unreachable", "busy"].contains(call.outcome), "\(call)")
       }
     }
     for outage in outages {

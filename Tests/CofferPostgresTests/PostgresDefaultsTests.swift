@@ -203,7 +203,7 @@ import Testing
 
   @Test func `no call waits without an end, and a server that is away is said to be`() throws {
     let server = try DatabaseServer.make()
-    let place = VaultPlace(server.place("main", "coffer_timeout=1"))
+    let place = VaultPlace(server.place("main", "coffer_timeout=3"))
     let store = try PostgresDefaults.open(domain: "app", at: place)
     try store.save(.integer(1), for: "a")
     // Another machine, whose update takes its time.

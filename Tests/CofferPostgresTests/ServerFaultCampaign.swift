@@ -24,16 +24,18 @@ import Testing
 
   @Test func `no call waits without an end: for a lock, for a server that hangs, for one that is gone`() throws {
     let server = try DatabaseServer.make()
-    let shared = try SharedVault(on: server, options: "coffer_timeout=1")
+    let shared = try SharedVault(on: server, options: "coffer_timeout=3")
     let vault = try shared.create()
     try vault.set(form("1"), for: name("a"))
-    let session = PostgresSession(try PostgresPlace(shared.url), patience: nil)
+    // More patient than the vault: the server ends a transaction that is idle for longer than its client's patience.
+    let session = PostgresSession(try PostgresPlace(shared.url), patience: 120_000)
     let connection = try session.open()
     try connection.perform("BEGIN", until: .now + .seconds(60))
     try connection.perform("SELECT 1 FROM \(shared.schema).state FOR UPDATE", until: .now + .seconds(60))
     _ = try connection.answers(until: .now + .seconds(60))
     #expect(kind { try vault.set(form("2"), for: name("a")) } == .busy)
     #expect(try text(vault.get(name("a"))) == "1", "a read waits for no writer")
+    connection.rollBack(until: .now + .seconds(60))
     session.close()
     eventually("the lock is free again") { kind { try vault.set(form("3"), for: name("a")) } == nil }
 
@@ -128,12 +130,15 @@ import Testing
       }
     }
     let crashes = Campaign.size(short: 3, long: 200)
+    var longest = Duration.zero
     for crash in 0..<crashes {
       usleep(useconds_t.random(in: 100_000...900_000))
+      let start = ContinuousClock.now
       try server.crash()
       eventually("a write is acknowledged after crash \(crash)") {
         kind { try vault.set(form("\(crash)"), for: name("crash")) } == nil
       }
+      longest = max(longest, ContinuousClock.now - start)
     }
     var tally: [String: Int] = [:]
     for (number, tool) in tools.enumerated() {
@@ -142,7 +147,8 @@ import Testing
       #expect(possible.contains(stored), "writer \(number): \(stored) of \(possible)")
     }
     _ = try vault.verify()
-    #expect(tally["acknowledged", default: 0] > 0 && tally["unknown", default: 0] == 0)
+    // For 15 s a writer asks what became of its write: it knows, unless the server was away for about as long.
+    #expect(tally["acknowledged", default: 0] > 0 && (tally["unknown", default: 0] == 0 || longest > .seconds(10)))
     print("killed servers: \(crashes), \(tally.sorted { $0.key < $1.key })")
   }
 

@@ -48,7 +48,8 @@ import Testing
   }
 
   @Test func `who waits to write while a backup is put back writes after it`() throws {
-    let shared = try SharedVault()
+    // As patient as the test is: both are to wait until the second has come.
+    let shared = try SharedVault(options: "coffer_timeout=120")
     let vault = try shared.create()
     let other = try shared.unlock()
     try vault.set(form("old"), for: name("a"))
@@ -68,18 +69,16 @@ import Testing
     }
     // Both wait for a third, in this order.
     try vault.rehearse([.set(form("x"), for: name("b"))])
-    let holder = Thread {
-      do { try shared.server.sql("BEGIN; SELECT 1 FROM \(shared.schema).state FOR UPDATE; SELECT pg_sleep(4); COMMIT") } catch {}
-    }
-    holder.start()
-    try eventually("the lock is held") {
-      try shared.server.sql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(4)%' AND wait_event = 'PgSleep'")
-        == "1"
-    }
+    let session = PostgresSession(try PostgresPlace(shared.url), patience: nil)
+    let third = try session.open()
+    try third.perform("BEGIN", until: .now + .seconds(60))
+    try third.perform("SELECT 1 FROM \(shared.schema).state FOR UPDATE", until: .now + .seconds(60))
+    _ = try third.answers(until: .now + .seconds(60))
     try later(1) {
       _ = try RestorableBackup(file, toRestoreAt: shared.place).restore(with: shared.credentials(), options: .withoutPins)
     }
     try later(2) { try other.set(form("after"), for: name("c")) }
+    third.rollBack(until: .now + .seconds(60))
     group.wait()
     #expect(try text(vault.get(name("a"))) == "old" && text(vault.get(name("c"))) == "after")
     _ = try vault.verify()

@@ -177,15 +177,18 @@ import Testing
     let writers = try (0..<2).map { try PostgresTool("settings-write", shared.url, "writer \($0)", "1000000") }
     let both = try PostgresTool("shared-both", shared.url, key, "both")
     let crashes = Campaign.size(short: 2, long: 200)
+    var longest = Duration.zero
     for crash in 0..<crashes {
       try eventually("all write") {
         try router.value(for: keys.theme).hasPrefix("both ") && router.plain.names().count == 4
       }
       usleep(useconds_t.random(in: 50_000...400_000))
+      let start = ContinuousClock.now
       try server.crash()
       eventually("a write is acknowledged after crash \(crash)") {
         kind { try router.plain.save(.integer(Int64(crash)), for: "crash") } == nil
       }
+      longest = max(longest, ContinuousClock.now - start)
       try router.plain.save(nil, for: "crash")
     }
     for (number, writer) in writers.enumerated() {
@@ -196,7 +199,8 @@ import Testing
     let possible = try both.possibleValues(&tally)
     let stored = try found(in: router)
     #expect(possible.map { "both \($0)" }.contains(stored), "\(stored) of \(possible)")
-    #expect(tally["acknowledged", default: 0] > 0 && tally["unknown", default: 0] == 0)
+    // For 15 s a writer asks what became of its write: it knows, unless the server was away for about as long.
+    #expect(tally["acknowledged", default: 0] > 0 && (tally["unknown", default: 0] == 0 || longest > .seconds(10)))
     print("killed writers of settings: \(crashes) servers, \(tally.sorted { $0.key < $1.key })")
   }
 

@@ -189,7 +189,7 @@ import Testing
 
   @Test func `a commit that could not be looked at is told once the server answers again`() throws {
     let server = try DatabaseServer.make()
-    let shared = try SharedVault(on: server, options: "coffer_timeout=1")
+    let shared = try SharedVault(on: server, options: "coffer_timeout=3")
     let store = try VaultStore(service: "s", vault: shared.create())
     let (told, others) = (Collected<String>(), Collected<ChangeFeed.Event>())
     let subscription = try store.changes.subscribe { event in

@@ -59,7 +59,7 @@ struct SharedTransactionCampaign {
   @Test func `what a dead process left waits for a server that is away, and is settled when it is back`() throws {
     let server = try DatabaseServer.make()
     for (step, value) in [("beforeVaultCommit", "old"), ("afterVaultCommit", "new")] {
-      let home = try Home(on: server.place("s\(UInt64.random(in: 0 ... .max))", "coffer_timeout=1"))
+      let home = try Home(on: server.place())
       #expect(try home.run("transact", home.path, home.keyFile, "old").status == 0)
       #expect(try home.run("transact", home.path, home.keyFile, "new", step).status == SIGKILL)
       server.stop(SIGINT)
