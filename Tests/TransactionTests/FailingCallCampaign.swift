@@ -29,7 +29,7 @@ struct FailingCallCampaign {
       other = try Peer(home, ["serve", home.path, home.keyFile])
       guard other.ask("transact v0") == "ok" else { throw Peer.Failed(what: "no old values") }
       agent = who == .writer ? nil : try Peer(home, ["agent", home.path, home.keyFile])
-      writer = try Peer(home, ["serve", home.path, home.keyFile] + (who == .writer ? [] : ["2000"]))
+      writer = try Peer(home, ["serve", home.path, home.keyFile] + (who == .writer ? [] : ["20000"]))
       failing = who == .agent ? agent ?? writer : writer
     }
 

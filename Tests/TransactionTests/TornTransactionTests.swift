@@ -87,7 +87,7 @@ struct TornTransactionTests {
   @Test func `an agent that sleeps through its client's patience does nothing of it later`() throws {
     let home = try Self.prepared()
     let agent = try Peer(home, ["agent", home.path, home.keyFile])
-    let client = try Peer(home, ["serve", home.path, home.keyFile, "300"])
+    let client = try Peer(home, ["serve", home.path, home.keyFile, "3000"])
     agent.freeze()
     let answer = client.ask("transact new")
     #expect(answer?.hasPrefix("error") == true, "\(answer ?? "")")

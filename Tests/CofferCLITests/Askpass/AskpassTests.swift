@@ -124,7 +124,7 @@ struct AskpassTests {
   func `a program that hangs is ended when its time is over`() throws {
     let home = try home()
     var askpass = Askpass(try program(home, body: "trap '' TERM\necho $$ > \(home.path)/process\nwhile :; do sleep 0.1; done"))
-    askpass.patience = .milliseconds(300)
+    askpass.patience = .seconds(3)
     let failure = #expect(throws: Failure.self) { _ = try askpass.secret(Question("Passphrase")).count }
     #expect(failure?.status == .locked && failure?.what.contains("it did not answer within") == true)
     let process = try #require(pid_t(try home.content("process").trimmingCharacters(in: .newlines)))

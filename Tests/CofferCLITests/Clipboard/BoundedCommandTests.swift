@@ -22,7 +22,7 @@ struct BoundedCommandTests {
     let folder = try TestFolder("hanging")
     let pids = folder.path.appending("pids").string
     let all = "echo $$ > '\(pids)'; \(script) & echo $! >> '\(pids)'; wait"
-    #expect(throws: StoreError.self) { _ = try run(all, input, patience: .milliseconds(400)) }
+    #expect(throws: StoreError.self) { _ = try run(all, input, patience: .seconds(3)) }
     let killed = try String(contentsOfFile: pids, encoding: .utf8).split(separator: "\n").compactMap { pid_t($0) }
     #expect(!killed.isEmpty)
     for process in killed { eventually { !FileManager.default.fileExists(atPath: "/proc/\(process)/exe") } }

@@ -92,12 +92,7 @@ struct MergeCampaign {
     }
     _ = try pair.there.merge(pair.here, keeping: 20)
     guard try found == pair.there.contents() else { return "\(found) here, \(try pair.there.contents()) there afterwards" }
-    // What a merge removed for good may wait to leave the file, which is a commit of its own.
-    for _ in 0..<2_000 where try pair.here.status().oldBytesRemain || pair.there.status().oldBytesRemain {
-      try pair.here.removeOldBytes()
-      try pair.there.removeOldBytes()
-      usleep(1_000)
-    }
+    try pair.awaitRemoval()
     let generations = try [pair.here.status().generation, pair.there.status().generation]
     let again = try [pair.mergeHere(keeping: 20), pair.there.merge(pair.here, keeping: 20)]
     guard again.allSatisfy(\.isEmpty), try generations == [pair.here.status().generation, pair.there.status().generation] else {

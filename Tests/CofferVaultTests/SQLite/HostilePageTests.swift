@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: Endless.allCases)
+  @Test(.timeLimit(.minutes(10)), arguments: Endless.allCases)
   func `a table whose pages lead back to each other is damage after as many steps as the file has room for`(_ end: Endless) throws
   {
     try vault(without: end)

@@ -13,6 +13,13 @@ import Testing
 
   init() throws { place = try TemporaryVault() }
 
+  /// A new vault that goes by `clock`: what a test does takes none of its time.
+  private func create(by clock: Mutable<Date>) throws -> UnlockedVault {
+    UnlockedVault(
+      try OpenVault.create(
+        at: .file(place.path), with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
+  }
+
   private func buckets(_ table: String) throws -> Set<Int> {
     let places = try place.hex("SELECT coalesce(group_concat(hex(substr(idx, 1, 2))), '') FROM \(table)").split(separator: ",")
     return Set(places.map { (Int($0, radix: 16) ?? -1) >> 6 })
@@ -117,15 +124,16 @@ import Testing
 
   @Test func `what was deleted comes back until its time, and its bytes go with the next deletion beside it or a pruning`() throws
   {
-    let vault = try place.create()
-    let soon = Date(timeIntervalSinceNow: 0.4)
+    let clock = Mutable(Date(timeIntervalSince1970: 1_700_000_000))
+    let vault = try create(by: clock)
+    let soon = clock.value.addingTimeInterval(0.4)
     let (other, third) = (ItemName(sealed: "svc", "b"), ItemName(sealed: "svc", "c"))
     for name in [name, other, third] { try vault.set(form("x"), for: name) }
     try vault.remove(name, keptUntil: soon)
-    try vault.remove(other, keptUntil: Date(timeIntervalSinceNow: 3600))
+    try vault.remove(other, keptUntil: clock.value.addingTimeInterval(3600))
     let kept = try vault.deleted()
     #expect(kept.map(\.item.name) == [name, other] && kept[0].until.map { abs($0.timeIntervalSince(soon)) < 0.002 } == true)
-    Thread.sleep(until: soon.addingTimeInterval(0.05))
+    clock.value = soon.addingTimeInterval(0.05)
     #expect(try vault.deleted().map(\.item.name) == [other] && vault.revisions(of: name).isEmpty)
     #expect(kind { try vault.undelete(name) } == .notFound)
     #expect(try place.hex("SELECT count(*) FROM old") == "2")
@@ -165,12 +173,13 @@ import Testing
   }
 
   @Test func `with the last deletion of what is not there, all that it was before goes`() throws {
-    let vault = try place.create()
+    let clock = Mutable(Date(timeIntervalSince1970: 1_700_000_000))
+    let vault = try create(by: clock)
     for number in 1...3 { try vault.set(form("password \(number)"), for: name, keeping: 10) }
-    let soon = Date(timeIntervalSinceNow: 0.3)
+    let soon = clock.value.addingTimeInterval(0.3)
     try vault.remove(name, keptUntil: soon)
     #expect(try text(vault.get(name, revision: 3)) == "password 3")
-    Thread.sleep(until: soon.addingTimeInterval(0.05))
+    clock.value = soon.addingTimeInterval(0.05)
     #expect(try vault.get(name, revision: 3) == nil && text(vault.get(name, revision: 1)) == "password 1")
     #expect(try vault.prune(.expired) == 3 && place.hex("SELECT count(*) FROM old") == "0")
     #expect(try vault.get(name, revision: 1) == nil && vault.log().last?.event == .pruned)
@@ -181,21 +190,20 @@ import Testing
   }
 
   @Test func `what it is now stays when a deletion before it is over`() throws {
-    let vault = try place.create()
-    let soon = Date(timeIntervalSinceNow: 0.3)
+    let clock = Mutable(Date(timeIntervalSince1970: 1_700_000_000))
+    let vault = try create(by: clock)
+    let soon = clock.value.addingTimeInterval(0.3)
     try vault.set(form("1"), for: name, keeping: 10)
     try vault.remove(name, keptUntil: soon)
     for number in 2...3 { try vault.set(form("\(number)"), for: name, keeping: 10) }
-    Thread.sleep(until: soon.addingTimeInterval(0.05))
+    clock.value = soon.addingTimeInterval(0.05)
     #expect(try vault.prune(.expired) == 1)
     #expect(try vault.revisions(of: name).map(\.item.revision) == [3, 2] && text(vault.get(name, revision: 2)) == "2")
   }
 
   @Test func `a clock that is far ahead removes nothing that can still be brought back`() throws {
     let clock = Mutable(Date(timeIntervalSince1970: 1_700_000_000))
-    let vault = UnlockedVault(
-      try OpenVault.create(
-        at: .file(place.path), with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
+    let vault = try create(by: clock)
     let (pin, other) = (try name.field(named: "pin"), try name.field(named: "other"))
     try vault.set(form("v"), for: name)
     for field in [pin, other] { try vault.set(form("x"), for: field) }

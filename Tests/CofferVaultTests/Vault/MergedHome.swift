@@ -75,11 +75,21 @@ final class MergedPair: Sendable {
     #expect(try here.contents() == there.contents(), sourceLocation: location)
   }
 
+  /// Waits until what merges removed for good has left both files, which is a commit of its own and may wait for its turn.
+  func awaitRemoval(_ location: SourceLocation = #_sourceLocation) throws {
+    try eventually("no old bytes remain", at: location) {
+      try here.removeOldBytes()
+      try there.removeOldBytes()
+      return try !here.status().oldBytesRemain && !there.status().oldBytesRemain
+    }
+  }
+
   /// Expects that a merge in either direction leaves both alike, that another one commits nothing, and that both are sound.
   func expectSettled(_ location: SourceLocation = #_sourceLocation) throws {
     _ = try mergeHere()
     _ = try mergeThere()
     #expect(try here.contents() == there.contents(), sourceLocation: location)
+    try awaitRemoval(location)
     let generations = try [here.status().generation, there.status().generation]
     let (first, second) = (try mergeHere(), try mergeThere())
     #expect(first.isEmpty && second.isEmpty, sourceLocation: location)
