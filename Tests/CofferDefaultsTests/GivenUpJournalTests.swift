@@ -151,6 +151,54 @@ import Testing
     #expect(try PropertyList.decode(folder.bytes(of: "d.plist")).values == ["a": .integer(1)])
   }
 
+  @Test func `what a reader carries over reaches the list as what is written does`() throws {
+    let folder = try TemporaryFolder()
+    let idle = try folder.open(isShared: false, foldsWhenIdle: true)
+    do { try folder.open(isShared: false).save(.integer(1), for: "a") }
+    try takeAway(folder)
+    #expect(untilTheNextLookIsDue())
+    #expect(try idle.load("a") == .integer(1))
+    #expect(eventually { folder.exists("d.plist") })
+    #expect(try PropertyList.decode(folder.bytes(of: "d.plist")).values == ["a": .integer(1)])
+  }
+
+  @Test func `who could make no journal reads and writes on as soon as there is one`() throws {
+    let folder = try TemporaryFolder(), disk = FaultyDisk()
+    try folder.write("<plist><dict><key>a</key><integer>1</integer></dict></plist>", to: "d.plist")
+    disk.isFaulty = true
+    let reader = try folder.open(isShared: false, calls: disk.readOnly),
+      writer = try folder.open(isShared: false, calls: disk.readOnly)
+    #expect(try reader.load("a") == .integer(1))
+    #expect(kind { try writer.save(.integer(2), for: "a") } == .readOnly)
+    let other = try folder.open(isShared: false)
+    try other.save(.integer(3), for: "a")
+    #expect(try reader.load("a") == .integer(3), "which another process has acknowledged")
+    #expect(kind { try writer.save(.integer(4), for: "a") } == .readOnly)
+    disk.isFaulty = false
+    try writer.save(.integer(5), for: "a")
+    #expect(try reader.load("a") == .integer(5) && other.load("a") == .integer(5))
+    try reader.save(.integer(6), for: "a")
+    #expect(try other.load("a") == .integer(6) && writer.load("a") == .integer(6))
+  }
+
+  @Test func `values that were carried over from a journal do not replace newer ones in it once it is put back`() throws {
+    let folder = try TemporaryFolder()
+    let journal = folder.file(".d.plist.coffer").string, moved = folder.file("moved").string
+    let first = try folder.open(isShared: false), second = try folder.open(isShared: false)
+    try first.save(.integer(1), for: "a")
+    try first.save(.integer(1), for: "b")
+    try files.moveItem(atPath: journal, toPath: moved)
+    #expect(untilTheNextLookIsDue())
+    try second.save(.integer(2), for: "b")
+    #expect(rename(moved, journal) == 0)
+    #expect(untilTheNextLookIsDue())
+    try first.save(.integer(3), for: "a")
+    #expect(try second.load("a") == .integer(3))
+    for store in [first, second, try folder.open(isShared: false)] {
+      #expect(try store.contents() == ["a": .integer(3), "b": .integer(2)])
+    }
+  }
+
   @Test func `finished transactions are carried over once, however often that has to be tried`() throws {
     let folder = try TemporaryFolder()
     let fails = Shared(false)

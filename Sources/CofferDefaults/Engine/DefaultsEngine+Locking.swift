@@ -34,7 +34,10 @@ extension DefaultsEngine {
   private func acquire(
     _ writer: inout WriterState, _ deadline: LockDeadline?, _ checkingName: Bool, _ keepingRemoved: Bool
   ) throws(StoreError) -> Journal {
-    guard let journal = writer.journal, journal.isWritable else { throw readOnly }
+    guard let journal = writer.journal, journal.isWritable else {
+      guard !isReadOnly else { throw readOnly }
+      return try Relocation(engine: self).exchange(writer.journal, &writer, deadline)
+    }
     try journal.lock(until: deadline)
     do {
       if try !journal.memory.isRetired(), CoarseClock.now() < writer.nextLinkCheck, !checkingName { return journal }
@@ -53,7 +56,7 @@ extension DefaultsEngine {
     }
     return StoreError(
       .readOnly, "the property list or its folder cannot be written", place: files.list.string,
-      cure: "make both writable and open the domain again")
+      cure: "make both writable and try again")
   }
 
   /// Appends `record` and applies it. The caller holds the file's lock.

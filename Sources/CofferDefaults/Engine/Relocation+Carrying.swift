@@ -25,6 +25,8 @@ extension Relocation {
     try new.synchronize()
     engine.calls.reached?(.carried)
     try old.memory.mark(.carried)
+    // A reader's process may write nothing more that would bring the list up to date.
+    if !records.isEmpty { engine.idle.wrote(engine) }
   }
 
   /// Learns all that `old` says, and what has become of it.
@@ -49,24 +51,32 @@ extension Relocation {
   /// What `old` holds and `new` does not.
   ///
   /// - Parameters:
-  ///   - names: the names that the records of `old` change.
+  ///   - names: the names that the records of `old` change, each with the journal that its value was carried over from.
   ///   - carried: the journals that were carried over into `new`.
   ///   - isBegun: whether somebody has begun to carry them over, and died.
   private func missing(
-    _ names: Set<String>, of old: Journal, _ state: borrowing EngineState, in new: Journal, _ there: borrowing EngineState,
+    _ names: [String: UInt64], of old: Journal, _ state: borrowing EngineState, in new: Journal, _ there: borrowing EngineState,
     carried: [UInt64], isBegun: Bool
   ) throws(StoreError) -> [Record] {
     let identity = try old.memory.identity
     var records: [Record] = []
     // The new journal says whether he who died had written these values. If he had, what stands there is his work, or newer.
     if !carried.contains(identity) {
-      // If not, somebody else may have begun to write.
-      let newer = isBegun ? try new.changedNames(there.start..<there.seen.end, epoch: there.seen.epoch) : []
-      let changed = names.subtracting(newer).filter { there.values[$0] != state.values[$0] }
-      if !changed.isEmpty { records.append(.write(changed.map { ($0, state.values[$0]) })) }
+      // If he had not, somebody else may have begun to write.
+      let newer = isBegun ? try new.changedNames(there.start..<there.seen.end, epoch: there.seen.epoch) : [:]
+      // A value that `old` has from a journal that `new` has too is there, or was replaced by a newer one.
+      let changed = names.filter {
+        newer[$0.key] == nil && there.values[$0.key] != state.values[$0.key] && !carried.contains($0.value)
+      }
+      let changes = Dictionary(grouping: changed.keys) { changed[$0, default: 0] }.mapValues { names in
+        names.map { ($0, state.values[$0]) }
+      }
       // What was carried over into the old one is in the new one by that too: whoever has such a journal open finds the new one alone.
-      let identities = try (old.memory.carried + state.carried).filter { !carried.contains($0) } + [identity]
-      records += identities.map { .carried($0) }
+      var others: [UInt64] = []
+      for other in try old.memory.carried + state.carried + changes.keys where other != 0 && !(carried + others).contains(other) {
+        others.append(other)
+      }
+      records = (others + [identity]).flatMap { [.write(changes[$0 == identity ? 0 : $0, default: []]), .carried($0)] }
     }
     // One that the new journal has completed must not be prepared again: the vault may still remember it as committed, and its old
     // values would then take the place of newer ones.
@@ -76,11 +86,11 @@ extension Relocation {
     return records + state.batches.finishedRecords(except: known)
   }
 
-  /// The names that the records of `journal` change.
-  private func journalledNames(_ state: borrowing EngineState, _ journal: Journal) -> Set<String> {
-    guard state.isJournalled else { return [] }
+  /// The names that the records of `journal` change; see ``Journal/changedNames(_:epoch:)``.
+  private func journalledNames(_ state: borrowing EngineState, _ journal: Journal) -> [String: UInt64] {
+    guard state.isJournalled else { return [:] }
     do { return try journal.changedNames(state.start..<state.seen.end, epoch: state.seen.epoch) } catch {
-      return Set(state.values.keys)  // Not to be known any more: nothing that was acknowledged may be missed.
+      return state.values.mapValues { _ in 0 }  // Not to be known any more: nothing that was acknowledged may be missed.
     }
   }
 }

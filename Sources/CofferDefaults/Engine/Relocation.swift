@@ -52,9 +52,9 @@ struct Relocation {
     }
   }
 
-  /// Makes the journal that is in place of `old` the one at work, and returns with its lock.
-  private func exchange(
-    _ old: Journal, _ writer: inout DefaultsEngine.WriterState, _ deadline: LockDeadline?
+  /// Makes the journal that is in place of `old`, or of none, the one at work, and returns with its lock.
+  func exchange(
+    _ old: Journal?, _ writer: inout DefaultsEngine.WriterState, _ deadline: LockDeadline?
   ) throws(StoreError) -> Journal {
     var mayFold = true
     while true {
@@ -88,15 +88,17 @@ struct Relocation {
     guard engine.isOfThisProcess else { return }
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
       do throws(StoreError) { try reopen(&state, &writer, until: LockDeadline(after: .zero)) } catch {
-        guard state.journal != nil, mayPass(error) else { throw error }
+        guard mayPass(error, hasJournal: state.journal != nil) else { throw error }
       }
     }
   }
 
-  /// Whether `error` is of a lock that is held, of a disk without room, or of a journal without any: others see to those.
-  private func mayPass(_ error: StoreError) -> Bool {
+  /// Whether `error` is of a lock that is held, of a disk without room, or of a journal without any: others see to those. Who could make no
+  /// journal as the domain was opened reads on where none can be made now.
+  private func mayPass(_ error: StoreError, hasJournal: Bool) -> Bool {
     switch error.kind {
-    case .busy, .noSpace, .tooLarge(limit: JournalLayout.capacity): true
+    case .busy, .noSpace, .tooLarge(limit: JournalLayout.capacity): hasJournal || !engine.isReadOnly
+    case .readOnly: !hasJournal && !engine.isReadOnly
     default: false
     }
   }
@@ -109,7 +111,7 @@ struct Relocation {
     let old = state.journal
     if let old, try mustStay(old, until: next) { return }
     guard let new = next else {
-      guard engine.isReadOnly else { throw engine.readOnly }
+      guard engine.isReadOnly || old == nil else { throw engine.readOnly }
       return try goOnWithoutJournal(in: files, &state, &writer)
     }
     if new.isWritable, try !lock(new, and: old, until: deadline) { return }

@@ -133,19 +133,26 @@ final class Journal: Sendable {
     return try body(UnsafeRawBufferPointer(bytes))
   }
 
-  /// The names that the records of `epoch` in `range` change.
-  func changedNames(_ range: Range<Int>, epoch: UInt64) throws(StoreError) -> Set<String> {
+  /// The names that the records of `epoch` in `range` change, each with the journal that its last value was carried over from; zero where
+  /// that was written into this one.
+  func changedNames(_ range: Range<Int>, epoch: UInt64) throws(StoreError) -> [String: UInt64] {
     try withRecords(range) { (bytes) throws(StoreError) in
-      var names: Set<String> = []
+      var names: [String: UInt64] = [:]
       var prepared: [TransactionID: [Record.Change]] = [:]
+      var before: [Record.Change] = []
       var offset = 0
       while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) {
+        var written: [Record.Change] = []
         switch record {
-        case .write(let changes, _): names.formUnion(changes.map(\.name))
+        case .write(let changes, _):
+          for change in changes { names[change.name] = 0 }
+          written = changes
+        case .carried(let identity): for change in before { names[change.name] = identity }
         case .prepare(let batch): prepared[batch.id] = batch.changes
-        case .commit(let id): names.formUnion(prepared[id, default: []].map(\.name))
-        case .drop, .carried: break
+        case .commit(let id): for change in prepared[id, default: []] { names[change.name] = 0 }
+        case .drop: break
         }
+        before = written
         offset += count
       }
       guard offset == range.count else { throw shortened(range.upperBound) }

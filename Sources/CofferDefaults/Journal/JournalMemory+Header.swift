@@ -76,8 +76,10 @@ extension JournalMemory {
 
   static func newIdentity() -> UInt64 { .random(in: 1 ... .max) }
 
-  /// Takes a file into use again whose name was given back to it. It is another journal to those who had carried its values over.
+  /// Takes a file into use again whose name was given back to it. It is another journal to those who had carried its values over, and has
+  /// them all: from where they were carried to they must not come back over newer ones.
   func revive() throws(StoreError) {
+    try remember(carried: [identity])
     try store(Self.newIdentity(), .identity)
     try mark(.current)
   }
