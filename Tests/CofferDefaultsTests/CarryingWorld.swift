@@ -119,7 +119,7 @@ final class CarryingWorld: @unchecked Sendable {
       }
       if answer <= 2 { throw StoreError(.outcomeUnknown, "no answer", cure: "none") }
     }
-    let isDone = perform(life, "commits \(name) (\(answer))") { try store.commit(batch, decision: decision) }
+    let isDone = perform(life, "commits \(name) (\(answer))", isDecided: true) { try store.commit(batch, decision: decision) }
     let isCommitted = made.map { decided.committed.contains($0) } ?? false
     if isDone, !isCommitted { failures.append("\(name) was acknowledged and not decided") }
     expected[name] = Expected(acknowledged: isCommitted ? 1 : nil)
@@ -164,8 +164,10 @@ final class CarryingWorld: @unchecked Sendable {
   }
 
   /// Makes `body` the call of a process, with faults in its midst; whether it was acknowledged.
+  ///
+  /// - Parameter isDecided: whether another store has a say in it.
   @discardableResult
-  private func perform(_ life: Life, _ what: String, _ body: () throws -> Void) -> Bool {
+  private func perform(_ life: Life, _ what: String, isDecided: Bool = false, _ body: () throws -> Void) -> Bool {
     life.calls = 0
     life.faults = faults()
     life.isAtWork = true
@@ -176,7 +178,8 @@ final class CarryingWorld: @unchecked Sendable {
       isDone = !life.isDead
     } catch let error as StoreError {
       note("\(life.number): \(error.kind)\(life.isDead ? ", dead" : "") \(error.what)")
-      if life.faults.isEmpty, depth == 0 { note("without a fault") }
+      // A decision that was not made is an error too.
+      if life.faults.isEmpty, depth == 0, !isDecided { failures.append("\(life.number) \(what), without a fault: \(error)") }
     } catch { failures.append("\(error)") }
     life.isAtWork = false
     life.faults = []
