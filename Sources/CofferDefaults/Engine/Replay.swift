@@ -140,7 +140,8 @@ struct ForeignChanges {
   /// Looks whether another program rewrote the list, or took the journal away.
   func look(_ state: inout EngineState, _ now: UInt64) throws(StoreError) {
     state.nextLook = now + CoarseClock.lookInterval
-    let mustReopen = if let journal = state.journal { try Relocation(engine: engine).hasMoved(journal) } else { true }
+    let mustReopen =
+      if let journal = state.journal { try Relocation(engine: engine).hasMoved(journal) } else { try mayHaveJournal() }
     if mustReopen { try Relocation(engine: engine).reopenFromReader(&state) }
     // Given up, and the next one is not there yet, or held by whoever makes it.
     if try state.journal?.memory.isRetired() ?? false { state.nextLook = 0 }
@@ -156,6 +157,15 @@ struct ForeignChanges {
       state.nextLook = 0  // Every read looks, and throws, until the file changes.
       throw error
     }
+  }
+
+  /// Whether there is a journal by now, or one can be made, perhaps where the origin leads to by now.
+  private func mayHaveJournal() throws(StoreError) -> Bool {
+    let files = engine.files
+    if engine.isReadOnly { return true }
+    if try !files.areReached(from: engine.origin) { return true }
+    if try FileStatus(ofLinkAt: files.journal) != nil { return true }
+    return try files.isWritable()
   }
 
   /// Reads the list again if it is not the one that `state` stands on; true when it was read.
