@@ -33,6 +33,11 @@ package struct SystemCalls: Sendable {
   package var rename: @Sendable (_ from: String, _ to: String) -> Int32 = { old, new in
     repeating { renameFile(old, new) }
   }
+  /// renameat2(2) that replaces nothing: `EEXIST` where the name is taken. Where the file system knows only rename(2), that.
+  package var renameAnew: @Sendable (_ from: String, _ to: String) -> Int32 = { old, new in
+    let result = repeating { coffer_rename_noreplace(old, new) }
+    return [-EINVAL, -ENOSYS].contains(result) ? repeating { renameFile(old, new) } : result
+  }
   /// unlink(2).
   package var unlink: @Sendable (String) -> Int32 = { path in repeating { unlinkFile(path) } }
   /// statfs(2) `f_type`, or -1.

@@ -40,9 +40,10 @@ package enum TrustedPath {
     return resolved
   }
 
-  /// Whether programs of all users need what is in `resolved`: root who closed one of these to others would stop the machine.
+  /// Whether programs of all users may need what is in `resolved`: root who closed one of these to others would stop the machine.
   private static func isOfTheSystem(_ resolved: FilePath) -> Bool {
-    resolved.components.count <= 1 || ["/dev", "/etc", "/usr"].contains { resolved.starts(with: $0) }
+    let trees = ["/boot", "/dev", "/etc", "/opt", "/proc", "/run", "/srv", "/sys", "/usr", "/var", "/System", "/Library"]
+    return geteuid() == 0 && (resolved.components.count <= 1 || trees.contains { resolved.starts(with: FilePath($0)) })
   }
 
   /// Where `folder` leads if it is a symbolic link of this user's in a folder that nobody else can write to, as those have who keep their

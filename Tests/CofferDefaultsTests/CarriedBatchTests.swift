@@ -23,8 +23,17 @@ struct CarriedBatchTests {
       DecisionLookup(
         outcome: { (_, _) throws(StoreError) in self.outcome },
         settle: { (_, _) throws(StoreError) in self.outcome },
-        forget: { (_, _) throws(StoreError) in self.isForgotten.withLock { $0 = true } })
+        forget: { (_, _) throws(StoreError) in
+          if self.refuses { throw StoreError(.busy, "not now", cure: "none") }
+          self.isForgotten.withLock { $0 = true }
+        })
     }
+    /// Whether it cannot be told to forget just now.
+    var refuses: Bool {
+      get { refusing.withLock { $0 } }
+      set { refusing.withLock { $0 = newValue } }
+    }
+    private let refusing = Mutex(false)
     private var outcome: TransactionOutcome { isForgotten.withLock { $0 } ? .dropped : .committed }
   }
 
@@ -45,6 +54,47 @@ struct CarriedBatchTests {
     #expect(try frozen.load("a") == .string("after"))
     #expect(try folder.open(decisions: decisions.lookup, isShared: false).load("a") == .string("after"))
     #expect(try writer.load("a") == .string("after"))
+  }
+
+  @Test func `who follows to a journal that it cannot write settles nothing in the one before it`() throws {
+    let folder = try TemporaryFolder(), disk = FaultyDisk()
+    let decisions = Decisions()
+    let writer = try folder.open(isShared: false)
+    try writer.save(.string("before"), for: "a")
+    var options = EngineOptions(decisions: decisions.lookup)
+    options.isShared = false
+    options.foldsWhenIdle = false
+    options.calls = disk.readOnly
+    let reader = try DefaultsStore.open(domain: "d", in: folder.path, options: options)
+    try writer.leavePending(.string("after"), for: "a")
+    takeJournalAway(folder)
+    #expect(try writer.load("other") == nil, "which carries over")
+    disk.isFaulty = true
+    #expect(untilTheNextLookIsDue())
+    #expect(try reader.load("other") == nil)
+    var batch = Batch<Plain>()
+    batch.expectations["other"] = .some(nil)
+    try reader.commit(batch, decision: nil)
+    #expect(try folder.open(decisions: decisions.lookup, isShared: false).load("a") == .string("after"))
+  }
+
+  @Test func `a transaction that was completed in one journal is not completed again over a newer value in one that is put back`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let decisions = Decisions()
+    let store = try folder.open(decisions: decisions.lookup, isShared: false)
+    try folder.open(isShared: false).leavePending(.string("after"), for: "a")
+    takeJournalAway(folder)
+    decisions.refuses = true
+    #expect(eventually { kind { _ = try store.load("a") } == nil })
+    #expect(try store.load("a") == .string("after"))
+    try store.save(.string("newer"), for: "a")
+    #expect(rename(folder.file("moved").string, folder.file(".d.plist.coffer").string) == 0)
+    #expect(untilTheNextLookIsDue())
+    #expect(try store.load("a") == .string("newer"))
+    let next = try folder.open(decisions: decisions.lookup, isShared: false)
+    #expect(try next.load("a") == .string("newer") && store.load("a") == .string("newer"))
   }
 
   @Test func `what others wrote into a journal that was taken away is not missed where the list cannot be read just now`() throws

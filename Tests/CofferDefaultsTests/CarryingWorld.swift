@@ -142,7 +142,10 @@ final class CarryingWorld: @unchecked Sendable {
         if decided.outcomes[id] == nil { decided.outcomes[id] = .dropped }
         return decided.outcomes[id] ?? .dropped
       },
-      forget: { [self] (ids, _) throws(StoreError) in for id in ids { decided.outcomes[id] = nil } })
+      forget: { [self] (ids, _) throws(StoreError) in
+        if chance(10) { throw StoreError(.busy, "not now", cure: "none") }
+        for id in ids { decided.outcomes[id] = nil }
+      })
     return options
   }
 
@@ -227,6 +230,7 @@ final class CarryingWorld: @unchecked Sendable {
 
   /// What happens at a call of `life`: nil where it is made, and else its answer.
   private func meet(_ life: Life, _ call: String, isStep: Bool = false) -> Int32? {
+    life.isAtFault = false
     if life.isDead { return -EIO }
     life.calls += 1
     for fault in life.faults where fault.call == life.calls {
@@ -243,12 +247,14 @@ final class CarryingWorld: @unchecked Sendable {
         if isStep { continue }
         note("\(life.number) fails at \(call): \(code)")
         count("failures")
+        life.isAtFault = true
         return -code
       case .death:
         guard !isAlone(life) else { continue }
         note("\(life.number) dies at \(call)")
         count("deaths")
         life.isDead = true
+        life.isAtFault = true
         return -EIO
       }
     }
@@ -267,11 +273,13 @@ final class CarryingWorld: @unchecked Sendable {
     calls.allocate = { [self] in meet(life, "allocate") ?? real.allocate($0, $1, $2) }
     calls.synchronize = { [self] _ in meet(life, "sync") ?? 0 }
     calls.rename = { [self] in meet(life, "rename to \(short($1))") ?? real.rename($0, $1) }
+    calls.renameAnew = { [self] in meet(life, "rename to \(short($1)), replacing nothing") ?? real.renameAnew($0, $1) }
     calls.unlink = { [self] in meet(life, "unlink \(short($0))") ?? real.unlink($0) }
     calls.write = { [self] fd, bytes, offset in
       guard let answer = meet(life, "write \(bytes.count) at \(offset)") else { return real.write(fd, bytes, offset) }
       // A part of what is no number of the header may be there.
-      if bytes.count > 8, life.faults.contains(where: { $0.call == life.calls }) {
+      if bytes.count > 8, life.isAtFault {
+        life.isAtFault = false
         _ = real.write(fd, UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]), offset)
       }
       return Int(answer)
@@ -289,7 +297,10 @@ final class CarryingWorld: @unchecked Sendable {
       return life.waits > 1 ? -EDEADLK : result
     }
     calls.reached = { [self] in
-      if [.carried, .listReplaced].contains($0) { note("\(life.number): \($0)") }
+      if [.carrying, .carried, .listReplaced].contains($0) {
+        note("\(life.number): \($0)")
+        count("\($0)")
+      }
       _ = meet(life, $0.rawValue, isStep: true)
     }
     return calls
@@ -334,20 +345,15 @@ final class CarryingWorld: @unchecked Sendable {
     keep()
     let number = number(of: journal)
     if let number { guard lives.contains(where: { !$0.isDead && $0.held == number }) else { return } }
-    // One that was carried over is old: whoever puts it back asks for old values.
-    let others = moved.filter { self.number(of: $0).flatMap { use(of: $0) } == .current }
-    if let other = others.randomElement(using: &random) {
-      guard rename(other, journal) == 0 else { return }
+    if chance(50), let other = moved.filter({ self.number(of: $0) != nil }).randomElement(using: &random) {
+      // Where one that was carried over goes to the place of another, all are to know the other: see below.
+      let isCarried = self.number(of: other).map(isCarried) ?? false
+      guard !isCarried || allFollow(number), rename(other, journal) == 0 else { return }
       note("\(other.suffix(8)) is put back")
-      return count("put back")
+      return count(isCarried ? "put back after it was carried over" : "put back")
     }
     // Before all have noticed that one is gone the next one goes only where the page says so: PlainStore.md, under limits.
-    for life in lives where !life.isAtWork && life.held != number {
-      life.look()
-      check(life.store, "\(life.number)", isSettled: false)
-      learn(life)
-    }
-    guard lives.allSatisfy({ $0.held == number }) else { return }
+    guard allFollow(number) else { return }
     let place = folder.file("moved-\(moved.count)").string
     switch Int.random(in: 0..<3, using: &random) {
     case 0:
@@ -363,6 +369,16 @@ final class CarryingWorld: @unchecked Sendable {
       note("the journal has another name alone: \(place.suffix(8))")
     }
     count("meddled")
+  }
+
+  /// Lets all look who may, and says whether each has the journal `number`.
+  private func allFollow(_ number: UInt64?) -> Bool {
+    for life in lives where !life.isAtWork && life.held != number {
+      life.look()
+      check(life.store, "\(life.number)", isSettled: false)
+      learn(life)
+    }
+    return lives.allSatisfy { $0.held == number }
   }
 
   /// Adds a value to the list as Foundation does, while nobody folds: in the midst of that nobody can tell it.
@@ -436,6 +452,8 @@ final class Life: @unchecked Sendable {
   /// The journal that it had open to write after its last call.
   var held: UInt64?
   var isAtWork = false, isDead = false
+  /// Whether the call that is being made is the one that does not succeed.
+  var isAtFault = false
   var written: Int64 = 0
   /// Calls to the system since the call to the store began.
   var calls = 0

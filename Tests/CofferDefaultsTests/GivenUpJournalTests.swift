@@ -199,6 +199,147 @@ import Testing
     }
   }
 
+  @Test func `a journal that is put back after the list was rewritten brings no old value back`() throws {
+    let folder = try TemporaryFolder()
+    let journal = folder.file(".d.plist.coffer").string, moved = folder.file("moved").string
+    let store = try folder.open(isShared: false)
+    try store.save(.integer(1), for: "a")
+    try files.moveItem(atPath: journal, toPath: moved)
+    #expect(untilTheNextLookIsDue())
+    try store.save(.integer(2), for: "a")
+    try store.synchronize()
+    #expect(rename(moved, journal) == 0)
+    #expect(untilTheNextLookIsDue())
+    #expect(try store.load("a") == .integer(2) && folder.open(isShared: false).load("a") == .integer(2))
+  }
+
+  @Test func `what was acknowledged is carried over though a first try had no room`() throws {
+    let folder = try TemporaryFolder(), disk = FaultyDisk()
+    let journal = folder.file(".d.plist.coffer").string, moved = folder.file("moved").string
+    let first = try folder.open(isShared: false), second = try folder.open(isShared: false, calls: disk.full)
+    try first.save(.integer(1), for: "b")
+    try files.moveItem(atPath: journal, toPath: moved)
+    #expect(untilTheNextLookIsDue())
+    try second.save(.integer(2), for: "b")
+    // More than the room that the journal has which is put back.
+    try second.save(.data(Data(count: 100_000)), for: "c")
+    #expect(rename(moved, journal) == 0)
+    disk.isFaulty = true
+    #expect(untilTheNextLookIsDue())
+    #expect(try second.load("b") == .integer(2))
+    disk.isFaulty = false
+    #expect(untilTheNextLookIsDue())
+    #expect(try second.load("b") == .integer(2) && first.load("b") == .integer(2))
+    #expect(try folder.open(isShared: false).load("b") == .integer(2))
+  }
+
+  @Test func `a copy of the journal in its place gets what the journal has got since, and hands on all of it`() throws {
+    let folder = try TemporaryFolder()
+    let journal = folder.file(".d.plist.coffer").string, copy = folder.file("copy").string
+    let store = try folder.open(isShared: false)
+    try store.save(.integer(1), for: "a")
+    try files.copyItem(atPath: journal, toPath: copy)
+    try store.save(.integer(2), for: "b")
+    #expect(rename(copy, journal) == 0)
+    #expect(untilTheNextLookIsDue())
+    #expect(try store.load("b") == .integer(2))
+    try takeAway(folder)
+    #expect(untilTheNextLookIsDue())
+    #expect(try store.contents() == ["a": .integer(1), "b": .integer(2)])
+    #expect(try folder.open(isShared: false).contents() == ["a": .integer(1), "b": .integer(2)])
+  }
+
+  @Test func `a journal that is put back while another one is made is not replaced by that`() throws {
+    let folder = try TemporaryFolder()
+    let journal = folder.file(".d.plist.coffer").string, moved = folder.file("moved").string
+    do { try folder.open(isShared: false).save(.integer(1), for: "a") }
+    try files.moveItem(atPath: journal, toPath: moved)
+    var calls = SystemCalls()
+    let allocate = calls.allocate
+    calls.allocate = { fd, offset, count in
+      _ = rename(moved, journal)
+      return allocate(fd, offset, count)
+    }
+    #expect(try folder.open(isShared: false, calls: calls).load("a") == .integer(1))
+    #expect(!folder.exists(".d.plist.coffer-new"))
+  }
+
+  @Test func `what a journal lost with the power is not missed where it is put back`() throws {
+    let folder = try TemporaryFolder()
+    let journal = folder.file(".d.plist.coffer").string, moved = folder.file("moved").string
+    let store = try folder.open(isShared: false)
+    try store.save(.integer(1), for: "a")
+    try files.moveItem(atPath: journal, toPath: moved)
+    #expect(untilTheNextLookIsDue())
+    #expect(try store.load("a") == .integer(1))
+    let file = try FileHandle(forUpdating: URL(filePath: moved))
+    for (place, count) in [(JournalLayout.Field.bootHigh.rawValue, 8), (JournalLayout.headerBytes, 1 << 12)] {
+      try file.seek(toOffset: UInt64(place))
+      try file.write(contentsOf: Data(count: count))
+    }
+    try file.close()
+    #expect(rename(moved, journal) == 0)
+    #expect(untilTheNextLookIsDue())
+    #expect(try store.load("a") == .integer(1) && folder.open(isShared: false).load("a") == .integer(1))
+  }
+
+  @Test func `a store that can only read answers on when the journal is taken away or the domain removed`() throws {
+    for isRemoved in [false, true] {
+      let folder = try TemporaryFolder(), disk = FaultyDisk()
+      let other = try folder.open(isShared: false)
+      try other.save(.integer(1), for: "a")
+      disk.isFaulty = true
+      let reader = try folder.open(isShared: false, calls: disk.readOnly)
+      #expect(try reader.load("a") == .integer(1))
+      if isRemoved { try other.domain.remove() } else { try takeAway(folder) }
+      for _ in 0..<2 {
+        #expect(untilTheNextLookIsDue())
+        #expect(try reader.load("a") == (isRemoved ? nil : .integer(1)))
+      }
+    }
+  }
+
+  @Test func `a store without a journal reads on while none can be made, and says each time that one may not be read`() throws {
+    let folder = try TemporaryFolder(), disk = FaultyDisk(), refuses = Shared<Int32>(0)
+    try folder.write("<plist><dict><key>a</key><integer>1</integer></dict></plist>", to: "d.plist")
+    var calls = disk.readOnly
+    let open = calls.open
+    calls.open = { path, flags, mode in path.hasSuffix(".plist") || refuses.value == 0 ? open(path, flags, mode) : -refuses.value
+    }
+    disk.isFaulty = true
+    let store = try folder.open(isShared: false, calls: calls)
+    refuses.value = EMFILE
+    for _ in 0..<3 { #expect(try store.load("a") == .integer(1)) }
+    try folder.open(isShared: false).save(.integer(2), for: "a")
+    refuses.value = EACCES
+    for _ in 0..<3 { #expect(kind { _ = try store.load("a") } == .denied) }
+    refuses.value = 0
+    #expect(try store.load("a") == .integer(2))
+  }
+
+  @Test func `what a reader carries over reaches the list though the first try could not make it durable`() throws {
+    let folder = try TemporaryFolder(), failures = Shared(1)
+    var calls = SystemCalls()
+    let synchronize = calls.synchronize
+    let idle = try {
+      calls.synchronize = { fd in
+        guard failures.value < 1 else { return synchronize(fd) }
+        failures.value += 1
+        return -EIO
+      }
+      return try folder.open(isShared: false, foldsWhenIdle: true, calls: calls)
+    }()
+    do { try folder.open(isShared: false).save(.integer(1), for: "a") }
+    try takeAway(folder)
+    let next = try folder.open(isShared: false)
+    #expect(untilTheNextLookIsDue())
+    failures.value = 0
+    _ = kind { _ = try idle.load("a") }
+    #expect(untilTheNextLookIsDue())
+    #expect(try idle.load("a") == .integer(1) && next.load("a") == .integer(1))
+    #expect(eventually { folder.exists("d.plist") })
+  }
+
   @Test func `finished transactions are carried over once, however often that has to be tried`() throws {
     let folder = try TemporaryFolder()
     let fails = Shared(false)

@@ -78,8 +78,7 @@ extension DefaultsEngine {
   /// Whether this process may write the domain.
   var isWritable: Bool { state.withLock { $0.journal?.isWritable ?? false } }
 
-  /// Whether `new`, which was opened just now, can write no more than this one, and reads the same files: one without a journal looks for
-  /// none.
+  /// Whether `new`, which was opened just now, can write no more than this one, and reads the same files.
   func isAsUnwritable(as new: DefaultsEngine) -> Bool {
     guard !isWritable, !new.isWritable, files.list == new.files.list else { return false }
     return hasJournal == new.hasJournal

@@ -47,7 +47,7 @@ final class DefaultsEngine: Sendable {
       process: UInt32(bitPattern: getpid()), instance: Self.instances.add(1, ordering: .relaxed).newValue)
     isReadOnly = options.access == .readOnly
     let isForWriting = try isReadOnly ? false : files.isWritable()
-    let journal = try Journal.open(at: files.journal, forWriting: isForWriting, calls: calls, until: deadline)
+    let journal = try Journal.open(of: files, forWriting: isForWriting, calls: calls, until: deadline)
     try writing.withLock { (writer) throws(StoreError) in writer.journal = journal }
     state.withLock { $0.journal = journal }
     try readForTheFirstTime(until: deadline)

@@ -82,8 +82,7 @@ enum EngineRegistry {
           engine.adopt(options)
           return engine
         }
-        // One that could not write takes no lock that another would wait for, and whoever opens the domain again was told to: by now it
-        // may be writable.
+        // By now it may be writable.
         let new = try make()
         if let engine, engine.isAsUnwritable(as: new) {
           engine.adopt(options)

@@ -25,7 +25,9 @@ struct Relocation {
   }
 
   /// The files that the origin leads to now. A folder that is missing is not made: it was moved or removed, with its files.
-  private func currentFiles() throws(StoreError) -> ListFiles { try ListFiles(resolving: engine.origin, makingFolder: false) }
+  private func currentFiles(makingFolder: Bool = false) throws(StoreError) -> ListFiles {
+    try ListFiles(resolving: engine.origin, makingFolder: makingFolder)
+  }
 
   /// Goes on with another journal where `locked`, whose lock the caller holds, is not the one any more. Returns with the lock of
   /// the one that is; throws with none.
@@ -37,8 +39,7 @@ struct Relocation {
       do {
         // One that was opened just now was at its name: whoever takes it away again and again must not keep all from writing.
         let isAtWork = try journal === locked ? !hasMoved(journal) : !journal.memory.isRetired()
-        // A reader may follow another one that could not be written.
-        if isAtWork, engine.state.withLock({ $0.journal === journal }) {
+        if isAtWork {
           writer.nextLinkCheck = CoarseClock.now() + CoarseClock.lookInterval
           return journal
         }
@@ -58,7 +59,7 @@ struct Relocation {
   ) throws(StoreError) -> Journal {
     var mayFold = true
     while true {
-      let files = try currentFiles()
+      let files = try currentFiles(makingFolder: old == nil)
       guard let new = try open(files, until: deadline), new.isWritable else { throw engine.readOnly }
       guard try lock(new, and: old, until: deadline) else { continue }
       defer { unlock(old, unlessIs: new) }
@@ -88,19 +89,22 @@ struct Relocation {
     guard engine.isOfThisProcess else { return }
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
       do throws(StoreError) { try reopen(&state, &writer, until: LockDeadline(after: .zero)) } catch {
-        guard mayPass(error, hasJournal: state.journal != nil) else { throw error }
+        guard try mayPass(error, hasJournal: state.journal != nil) else { throw error }
       }
     }
   }
 
   /// Whether `error` is of a lock that is held, of a disk without room, or of a journal without any: others see to those. Who could make no
   /// journal as the domain was opened reads on where none can be made now.
-  private func mayPass(_ error: StoreError, hasJournal: Bool) -> Bool {
-    switch error.kind {
-    case .busy, .noSpace, .tooLarge(limit: JournalLayout.capacity): hasJournal || !engine.isReadOnly
-    case .readOnly: !hasJournal && !engine.isReadOnly
-    default: false
-    }
+  private func mayPass(_ error: StoreError, hasJournal: Bool) throws(StoreError) -> Bool {
+    let isWaited =
+      switch error.kind {
+      case .busy, .noSpace, .tooLarge(limit: JournalLayout.capacity): true
+      default: false
+      }
+    if hasJournal || engine.isReadOnly { return hasJournal && isWaited }
+    if isWaited { return true }
+    return try FileStatus(ofLinkAt: engine.files.journal) == nil
   }
 
   private func reopen(
@@ -111,7 +115,11 @@ struct Relocation {
     let old = state.journal
     if let old, try mustStay(old, until: next) { return }
     guard let new = next else {
-      guard engine.isReadOnly || old == nil else { throw engine.readOnly }
+      if let old, !engine.isReadOnly {
+        guard !old.isWritable else { throw engine.readOnly }
+        // What was taken away may hold more than the list does; what was removed does not.
+        if try old.memory.use == .current { return }
+      }
       return try goOnWithoutJournal(in: files, &state, &writer)
     }
     if new.isWritable, try !lock(new, and: old, until: deadline) { return }
@@ -134,7 +142,7 @@ struct Relocation {
 
   private func open(_ files: ListFiles, until deadline: LockDeadline?) throws(StoreError) -> Journal? {
     let isForWriting = try engine.isReadOnly ? false : files.isWritable()
-    return try Journal.open(at: files.journal, forWriting: isForWriting, calls: engine.calls, until: deadline)
+    return try Journal.open(of: files, forWriting: isForWriting, calls: engine.calls, until: deadline)
   }
 
   /// Takes the locks of both, the old one's first, as all do; false, with neither, where the new one was given up meanwhile as well: what is
@@ -180,12 +188,8 @@ struct Relocation {
     }
     engine.location.withLock { $0 = files }
     state.journal = new
-    if new.isWritable || engine.isReadOnly {
-      writer.journal = new
-    } else {
-      // The next write looks for one that can be written by then.
-      writer.nextLinkCheck = 0
-    }
+    // Also one that cannot be written: what it names is not to be settled in the old one. The next write looks for one that can be.
+    writer.journal = new
     state.seen = .never
     if files.list != before.list { state.unreported?.noteMove() }
     try Replay(engine: engine).catchUp(&state, new)

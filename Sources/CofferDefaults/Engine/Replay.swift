@@ -139,13 +139,13 @@ struct ForeignChanges {
 
   /// Looks whether another program rewrote the list, or took the journal away.
   func look(_ state: inout EngineState, _ now: UInt64) throws(StoreError) {
-    state.nextLook = now + CoarseClock.lookInterval
+    // Without a journal to ask, every read looks whether there is one by now.
+    state.nextLook = state.journal == nil ? 0 : now + CoarseClock.lookInterval
     let mustReopen =
       if let journal = state.journal { try Relocation(engine: engine).hasMoved(journal) } else { try mayHaveJournal() }
     if mustReopen { try Relocation(engine: engine).reopenFromReader(&state) }
     // Given up, and the next one is not there yet, or held by whoever makes it.
     if try state.journal?.memory.isRetired() ?? false { state.nextLook = 0 }
-    // Without a journal to ask, every read looks whether there is one by now.
     if state.journal == nil { state.nextLook = 0 }
     do { try rereadIfChanged(&state) } catch {
       guard case .damaged = error.kind else { throw error }

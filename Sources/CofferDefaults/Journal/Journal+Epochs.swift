@@ -16,9 +16,7 @@ extension Journal {
     try memory.publish(new)
     // Only now: a fold that dies, or fails, before its word is repeated. With this list named already, the one that repeats it would take
     // what another program had put into the list for something that every reader knows.
-    try memory.store(list.inode, .listInode)
-    try memory.store(list.modified, .listModified)
-    try memory.store(list.size, .listSize)
+    try memory.store(list)
     return new
   }
 
@@ -38,6 +36,12 @@ extension Journal {
     // A power loss could else leave the next word without them, and with it a transaction that happened in the other store alone.
     if count > 0 { try synchronize() }
     return begin
+  }
+
+  /// Begins an epoch without any record, of a list that nobody knows.
+  func empty() throws(StoreError) {
+    let nobody = Record.Writer(process: 0, instance: 0)
+    _ = try beginEpoch(after: wholeWord(), list: .none, foldedFrom: nil, survivors: [], writer: nobody)
   }
 
   /// Overwrites every byte of room for records that `word` does not use.

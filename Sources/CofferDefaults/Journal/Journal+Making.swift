@@ -21,7 +21,16 @@ extension Journal {
     do throws(StoreError) {
       if try FileStatus(ofLinkAt: path) == nil {
         try writeHead(fd, draft, calls)
-        let result = calls.rename(draft.string, path.string)
+        let result = calls.renameAnew(draft.string, path.string)
+        if refusals.contains(result) {
+          _ = calls.unlink(draft.string)  // The next maker overwrites it.
+          return false
+        }
+        if result == -EEXIST {
+          // Somebody has put one back meanwhile.
+          _ = calls.unlink(draft.string)
+          return true
+        }
         guard result == 0 else { throw StoreError(errno: -result, "give the journal its name", place: path) }
         return true
       }

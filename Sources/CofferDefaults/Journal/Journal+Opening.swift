@@ -5,13 +5,14 @@ internal import SystemPackage
 
 // Opening a journal, and bringing it into order after a power loss.
 extension Journal {
-  /// Opens the journal at `path`, making it where there is none. A lock is waited for until `deadline`.
+  /// Opens the journal of `files`, making it where there is none. A lock is waited for until `deadline`.
   ///
   /// - Returns: nil when there is none and none can be made, because the place is read-only.
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
   static func open(
-    at path: FilePath, forWriting: Bool, calls: SystemCalls, until deadline: LockDeadline? = nil
+    of files: ListFiles, forWriting: Bool, calls: SystemCalls, until deadline: LockDeadline? = nil
   ) throws(StoreError) -> Journal? {
+    let path = files.journal
     while true {
       guard let (fd, isWritable) = try openFile(path, forWriting, calls) else {
         guard forWriting, try make(at: path, calls, until: deadline) else { return nil }
@@ -27,7 +28,7 @@ extension Journal {
         throw error
       }
       let journal = try Journal(fd, status, path: path, isWritable: isWritable, calls: calls)
-      if try journal.prepare(until: deadline) { return journal }
+      if try journal.prepare(files.list, until: deadline) { return journal }
       // Its name was taken away while this waited for its lock.
     }
   }
@@ -70,7 +71,7 @@ extension Journal {
   }
 
   /// Brings the header into order under the lock; false when the file is no longer the one at its path.
-  private func prepare(until deadline: LockDeadline?) throws(StoreError) -> Bool {
+  private func prepare(_ list: FilePath, until deadline: LockDeadline?) throws(StoreError) -> Bool {
     guard isWritable else {
       try checkFormat()
       try repair()
@@ -85,7 +86,12 @@ extension Journal {
       // Its owner died before it could take the name away: nobody else would ever do so.
       try remove()
       return false
-    case .beingCarried, .carried: try memory.revive()  // Somebody has put it back.
+    case .beingCarried: try memory.revive()  // Somebody has put it back.
+    case .carried:
+      // So here. Once the list was rewritten it has what stands here, or newer values; so has who carried it over.
+      let isNew = try memory.list == ListFingerprint(FileStatus(at: list))
+      if !isNew { try empty() }
+      try memory.revive(hasValues: isNew)
     case .current: break
     }
     try noteIdentity()

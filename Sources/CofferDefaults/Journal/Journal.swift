@@ -134,25 +134,27 @@ final class Journal: Sendable {
   }
 
   /// The names that the records of `epoch` in `range` change, each with the journal that its last value was carried over from; zero where
-  /// that was written into this one.
-  func changedNames(_ range: Range<Int>, epoch: UInt64) throws(StoreError) -> [String: UInt64] {
+  /// that was written into this one. Changes before the byte `first` do not count.
+  func changedNames(_ range: Range<Int>, epoch: UInt64, from first: Int = 0) throws(StoreError) -> [String: UInt64] {
     try withRecords(range) { (bytes) throws(StoreError) in
       var names: [String: UInt64] = [:]
       var prepared: [TransactionID: [Record.Change]] = [:]
       var before: [Record.Change] = []
       var offset = 0
       while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) {
-        var written: [Record.Change] = []
+        let changes: [Record.Change]
+        var origin: UInt64 = 0
         switch record {
-        case .write(let changes, _):
-          for change in changes { names[change.name] = 0 }
-          written = changes
-        case .carried(let identity): for change in before { names[change.name] = identity }
-        case .prepare(let batch): prepared[batch.id] = batch.changes
-        case .commit(let id): for change in prepared[id, default: []] { names[change.name] = 0 }
-        case .drop: break
+        case .write(let new, _): changes = new
+        case .prepare(let batch):
+          prepared[batch.id] = batch.changes
+          changes = []
+        case .commit(let id): changes = prepared[id, default: []]
+        case .drop: changes = []
+        case .carried(let identity): (changes, origin) = (before, identity)
         }
-        before = written
+        if range.lowerBound + offset >= first { for change in changes { names[change.name] = origin } }
+        before = record.kind == .write ? changes : []
         offset += count
       }
       guard offset == range.count else { throw shortened(range.upperBound) }

@@ -68,6 +68,10 @@ enum JournalLayout {
     /// Not zero from before a sync of the file until one has succeeded, and 2 where a fold's epoch waits for that: see
     /// ``Journal/synchronize()`` and ``Journal/completeFold()``.
     case unsynced = 232
+    /// The journal into which this one's values are being written, by its identity, and the word that it had as that began: what stands there
+    /// behind it is newer than those values.
+    case carriedInto = 240
+    case carriedBehind = 248
   }
 
   /// The fields for journals that were carried over: somebody would have to sleep through as many moves of the file to miss his own.

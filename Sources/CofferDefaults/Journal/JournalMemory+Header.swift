@@ -49,12 +49,18 @@ extension JournalMemory {
     throw damagedHeader
   }
 
-  /// The property list that the records follow.
+  /// The property list that the records follow; of a file that was given up, the list as it was when all was written elsewhere.
   var list: ListFingerprint {
     get throws(StoreError) {
       ListFingerprint(
         inode: try load(.listInode), modified: try load(.listModified), size: try load(.listSize))
     }
+  }
+
+  func store(_ list: ListFingerprint) throws(StoreError) {
+    try store(list.inode, .listInode)
+    try store(list.modified, .listModified)
+    try store(list.size, .listSize)
   }
 
   /// Says what has become of the file, under its lock: whoever has one open that was given up, opens a new one.
@@ -76,10 +82,26 @@ extension JournalMemory {
 
   static func newIdentity() -> UInt64 { .random(in: 1 ... .max) }
 
-  /// Takes a file into use again whose name was given back to it. It is another journal to those who had carried its values over, and has
-  /// them all: from where they were carried to they must not come back over newer ones.
-  func revive() throws(StoreError) {
-    try remember(carried: [identity])
+  /// Says that what the file holds is being written into the journal `other`, whose word is `word`.
+  func beginCarrying(into other: UInt64, behind word: JournalWord) throws(StoreError) {
+    try store(other, .carriedInto)
+    try store(word.rawValue, .carriedBehind)
+    try mark(.beingCarried)
+  }
+
+  /// The word that the journal `other` had when somebody began to write there what this file holds; nil where that was another journal.
+  func carriedBehind(in other: UInt64) throws(StoreError) -> JournalWord? {
+    guard try load(.carriedInto) == other else { return nil }
+    let word = JournalWord(rawValue: try load(.carriedBehind))
+    return word.isWhole ? word : nil
+  }
+
+  /// Takes a file into use again whose name was given back to it. It is another journal to those who had carried its values over.
+  ///
+  /// - Parameter hasValues: whether it still has them: from where they were carried to they must not come back over newer ones. After a power
+  ///   loss nobody knows.
+  func revive(hasValues: Bool = true) throws(StoreError) {
+    if hasValues, BootID.current.isKnown, try boot == .current { try remember(carried: [identity]) }
     try store(Self.newIdentity(), .identity)
     try mark(.current)
   }

@@ -90,7 +90,7 @@ struct BadFilesTests {
     try refuses(home, 77, "has 2 names")
   }
 
-  @Test(arguments: ["/", "/usr", "/etc", "/usr/bin"])
+  @Test(arguments: ["/", "/usr", "/etc", "/usr/bin", "/var/lib"])
   func `nobody is told to close a folder of the system to others`(folder: String) throws {
     let home = try Home.withVault()
     let vault = FilePath(folder).appending("none.vault").string

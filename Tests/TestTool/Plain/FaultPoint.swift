@@ -62,6 +62,7 @@ final class FaultPoint: Sendable {
     wrapped.allocate = { self.failure() ?? calls.allocate($0, $1, $2) }
     wrapped.synchronize = { self.failure() ?? calls.synchronize($0) }
     wrapped.rename = { self.failure() ?? calls.rename($0, $1) }
+    wrapped.renameAnew = { self.failure() ?? calls.renameAnew($0, $1) }
     wrapped.unlink = { self.failure() ?? calls.unlink($0) }
     wrapped.write = { fd, bytes, offset in
       let count = self.count(of: bytes.count)

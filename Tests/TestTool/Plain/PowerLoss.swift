@@ -243,11 +243,13 @@ enum PowerLoss {
         return 0
       }
       calls.rename = { old, new in
-        self.state.withLock { state in
-          state.byName[Self.name(new)] = state.byName.removeValue(forKey: Self.name(old))
-          state.effects.append(.rename(Self.name(old), Self.name(new)))
-        }
+        self.renamed(old, new)
         return real.rename(old, new)
+      }
+      calls.renameAnew = { old, new in
+        let result = real.renameAnew(old, new)
+        if result == 0 { self.renamed(old, new) }
+        return result
       }
       calls.unlink = { path in
         let result = real.unlink(path)
@@ -260,6 +262,13 @@ enum PowerLoss {
         return result
       }
       return calls
+    }
+
+    private func renamed(_ old: String, _ new: String) {
+      state.withLock { state in
+        state.byName[Self.name(new)] = state.byName.removeValue(forKey: Self.name(old))
+        state.effects.append(.rename(Self.name(old), Self.name(new)))
+      }
     }
 
     private static func name(_ path: String) -> String { FilePath(path).lastComponent?.string ?? "" }
