@@ -33,7 +33,8 @@ package struct SystemCalls: Sendable {
   package var rename: @Sendable (_ from: String, _ to: String) -> Int32 = { old, new in
     repeating { renameFile(old, new) }
   }
-  /// renameat2(2) that replaces nothing: `EEXIST` where the name is taken. Where the file system knows only rename(2), that.
+  /// renameat2(2) that replaces nothing: `EEXIST` where the name is taken. Where the file system knows only rename(2), that:
+  /// a second name, as ``NewName`` gives, would stay beside a file in use where its maker dies.
   package var renameAnew: @Sendable (_ from: String, _ to: String) -> Int32 = { old, new in
     let result = repeating { coffer_rename_noreplace(old, new) }
     return [-EINVAL, -ENOSYS].contains(result) ? repeating { renameFile(old, new) } : result

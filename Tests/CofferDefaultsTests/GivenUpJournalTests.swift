@@ -16,6 +16,16 @@ import Testing
     try files.removeItem(atPath: folder.file(".d.plist.coffer").string)
   }
 
+  private func move(_ folder: TemporaryFolder) throws {
+    try files.moveItem(atPath: folder.file(".d.plist.coffer").string, toPath: folder.file("moved").string)
+    #expect(untilTheNextLookIsDue())
+  }
+
+  private func putBack(_ folder: TemporaryFolder) {
+    #expect(rename(folder.file("moved").string, folder.file(".d.plist.coffer").string) == 0)
+    #expect(untilTheNextLookIsDue())
+  }
+
   @Test func `a journal that is given up while its lock is waited for gets nothing more`() throws {
     let folder = try TemporaryFolder()
     let step = Shared<(@Sendable () -> Void)?>(nil)
@@ -183,15 +193,12 @@ import Testing
 
   @Test func `values that were carried over from a journal do not replace newer ones in it once it is put back`() throws {
     let folder = try TemporaryFolder()
-    let journal = folder.file(".d.plist.coffer").string, moved = folder.file("moved").string
     let first = try folder.open(isShared: false), second = try folder.open(isShared: false)
     try first.save(.integer(1), for: "a")
     try first.save(.integer(1), for: "b")
-    try files.moveItem(atPath: journal, toPath: moved)
-    #expect(untilTheNextLookIsDue())
+    try move(folder)
     try second.save(.integer(2), for: "b")
-    #expect(rename(moved, journal) == 0)
-    #expect(untilTheNextLookIsDue())
+    putBack(folder)
     try first.save(.integer(3), for: "a")
     #expect(try second.load("a") == .integer(3))
     for store in [first, second, try folder.open(isShared: false)] {
@@ -201,29 +208,24 @@ import Testing
 
   @Test func `a journal that is put back after the list was rewritten brings no old value back`() throws {
     let folder = try TemporaryFolder()
-    let journal = folder.file(".d.plist.coffer").string, moved = folder.file("moved").string
     let store = try folder.open(isShared: false)
     try store.save(.integer(1), for: "a")
-    try files.moveItem(atPath: journal, toPath: moved)
-    #expect(untilTheNextLookIsDue())
+    try move(folder)
     try store.save(.integer(2), for: "a")
     try store.synchronize()
-    #expect(rename(moved, journal) == 0)
-    #expect(untilTheNextLookIsDue())
+    putBack(folder)
     #expect(try store.load("a") == .integer(2) && folder.open(isShared: false).load("a") == .integer(2))
   }
 
   @Test func `what was acknowledged is carried over though a first try had no room`() throws {
     let folder = try TemporaryFolder(), disk = FaultyDisk()
-    let journal = folder.file(".d.plist.coffer").string, moved = folder.file("moved").string
     let first = try folder.open(isShared: false), second = try folder.open(isShared: false, calls: disk.full)
     try first.save(.integer(1), for: "b")
-    try files.moveItem(atPath: journal, toPath: moved)
-    #expect(untilTheNextLookIsDue())
+    try move(folder)
     try second.save(.integer(2), for: "b")
     // More than the room that the journal has which is put back.
     try second.save(.data(Data(count: 100_000)), for: "c")
-    #expect(rename(moved, journal) == 0)
+    putBack(folder)
     disk.isFaulty = true
     #expect(untilTheNextLookIsDue())
     #expect(try second.load("b") == .integer(2))
@@ -266,11 +268,10 @@ import Testing
 
   @Test func `what a journal lost with the power is not missed where it is put back`() throws {
     let folder = try TemporaryFolder()
-    let journal = folder.file(".d.plist.coffer").string, moved = folder.file("moved").string
+    let moved = folder.file("moved").string
     let store = try folder.open(isShared: false)
     try store.save(.integer(1), for: "a")
-    try files.moveItem(atPath: journal, toPath: moved)
-    #expect(untilTheNextLookIsDue())
+    try move(folder)
     #expect(try store.load("a") == .integer(1))
     let file = try FileHandle(forUpdating: URL(filePath: moved))
     for (place, count) in [(JournalLayout.Field.bootHigh.rawValue, 8), (JournalLayout.headerBytes, 1 << 12)] {
@@ -278,8 +279,7 @@ import Testing
       try file.write(contentsOf: Data(count: count))
     }
     try file.close()
-    #expect(rename(moved, journal) == 0)
-    #expect(untilTheNextLookIsDue())
+    putBack(folder)
     #expect(try store.load("a") == .integer(1) && folder.open(isShared: false).load("a") == .integer(1))
   }
 

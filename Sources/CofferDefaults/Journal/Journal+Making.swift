@@ -22,17 +22,13 @@ extension Journal {
       if try FileStatus(ofLinkAt: path) == nil {
         try writeHead(fd, draft, calls)
         let result = calls.renameAnew(draft.string, path.string)
+        if result == 0 { return true }
         if refusals.contains(result) {
           _ = calls.unlink(draft.string)  // The next maker overwrites it.
           return false
         }
-        if result == -EEXIST {
-          // Somebody has put one back meanwhile.
-          _ = calls.unlink(draft.string)
-          return true
-        }
-        guard result == 0 else { throw StoreError(errno: -result, "give the journal its name", place: path) }
-        return true
+        // Else somebody has put one back meanwhile.
+        guard result == -EEXIST else { throw StoreError(errno: -result, "give the journal its name", place: path) }
       }
     } catch {
       _ = calls.unlink(draft.string)  // Whatever remains under this name is overwritten by the next maker.
