@@ -29,7 +29,7 @@ extension String {
 extension Unicode.Scalar {
   /// Control characters, line and paragraph separators, and what Unicode says may be ignored in showing a text: the signs that change
   /// its direction (UAX 9) are among that.
-  fileprivate var isHidden: Bool {
+  package var isHidden: Bool {
     if isASCII { return value < 0x20 || value == 0x7F }
     switch properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: return true
@@ -39,7 +39,7 @@ extension Unicode.Scalar {
   }
 
   /// Joiners and variation selectors are part of how words of some scripts and emoji are written.
-  fileprivate var isPartOfWriting: Bool { (0x200C...0x200D).contains(value) || (0xFE00...0xFE0F).contains(value) }
+  package var isPartOfWriting: Bool { (0x200C...0x200D).contains(value) || (0xFE00...0xFE0F).contains(value) }
 
   /// Whether such a sign does something to the character before it. After a Latin letter it does nothing, and two names would look the
   /// same; the keys of a telephone are an exception (UTS 51).

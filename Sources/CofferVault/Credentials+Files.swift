@@ -120,6 +120,14 @@ extension SecretBytes {
     do { return try prefix(count - drop) } catch { throw StoreError(memory: error) }
   }
 
+  /// These bytes without the newline that a shell or an editor adds to one line. Several lines stay exact: an SSH key without its last
+  /// newline is broken.
+  package borrowing func withoutNewlineOfOneLine() throws(StoreError) -> SecretBytes {
+    let isOneLine = withUnsafeBytes { $0.firstIndex(of: UInt8(ascii: "\n")) == $0.count - 1 }
+    if isOneLine { return try withoutTrailingNewline(.lineFeed) }
+    do { return try prefix(count) } catch { throw StoreError(memory: error) }
+  }
+
   /// These bytes, checked to be a passphrase.
   ///
   /// - Throws: `.unfitSecret` where there are none, `.tooLarge`.

@@ -167,8 +167,7 @@ struct AuthTokenCommand: OpeningCommand {
     if options.json {
       return try JSONText.write(JSONText.encode(["account": login.account, "host": login.host]), "token", token.bytes)
     }
-    try Output.write(token.bytes)
-    if Output.isTerminal { try Output.write("\n") }
+    try Output.value(token.bytes)
   }
 }
 

@@ -30,7 +30,7 @@ struct InjectCommand: OpeningCommand {
     let template = try Template(text, place: isInput ? "standard input" : input ?? "-")
     let values = try References(template.references, context)
     let result = try template.filled(text, with: values)
-    guard let output, output != "-" else { return try Output.write(result) }
+    guard let output, output != "-" else { return try Output.value(result) }
     try SecretOutputFile.write(result, to: output)
   }
 

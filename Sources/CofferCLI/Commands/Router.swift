@@ -30,11 +30,9 @@ struct GetCommand: OpeningCommand {
         JSONText.encode(Answer(domain: domain, key: key, store: "defaults", type: form.typeWord, value: PlainFormJSON(form))))
     }
     if case .data(let data) = form {
-      try Output.write(data.bytes)
-      return try endOfValue()
+      return try data.bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.value(raw) }
     }
-    try Output.write(PlainText.text(form))
-    try endOfValue()
+    try Output.value(PlainText.text(form))
   }
 
   private func show(_ secret: SecretForm, _ domain: String) throws {
@@ -43,12 +41,7 @@ struct GetCommand: OpeningCommand {
         JSONText.encode(Answer(domain: domain, key: key, store: "vault", type: secret.metadata.contentType)), "value",
         secret.bytes)
     }
-    try Output.write(secret.bytes)
-    try endOfValue()
-  }
-
-  private func endOfValue() throws {
-    if Output.isTerminal { try Output.write("\n") }
+    try Output.value(secret.bytes)
   }
 
   private struct Answer: Encodable {

@@ -27,8 +27,7 @@ enum EnvExport {
     try refuseShellVariables(found)
     for (name, form) in found {
       try Output.write("\(name.account)=")
-      try Output.write(quoted(form.bytes))
-      try Output.write("\n")
+      try Output.valueLine(quoted(form.bytes))
     }
   }
 

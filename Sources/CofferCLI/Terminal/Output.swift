@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferStorage
 internal import Logging
 
 /// Data to standard output, messages to standard error. Buffers nothing, so that no secret stays behind in a buffer.
@@ -17,6 +18,50 @@ enum Output {
   /// The bytes of a secret, straight from guarded memory.
   static func write(_ bytes: borrowing SecretBytes) throws(Failure) {
     try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
+  }
+
+  /// A value for a person or a program. A pipe or a file gets exactly its bytes. A terminal gets a newline after them, and each character
+  /// that would command it, such as ESC, as `\u{1b}`: a value may be another's text. Binary values are not written to a terminal.
+  ///
+  /// - Throws: a usage failure where the output is a terminal and the value is no text.
+  static func value(_ bytes: borrowing SecretBytes) throws(Failure) {
+    try bytes.withUnsafeBytes { (raw) throws(Failure) in try value(raw) }
+  }
+
+  /// A value, and the end of its line for programs too.
+  static func valueLine(_ bytes: borrowing SecretBytes) throws(Failure) {
+    try value(bytes)
+    if !isTerminal { try write("\n") }
+  }
+
+  static func value(_ text: String) throws(Failure) {
+    try text.utf8Span.span.bytes.withUnsafeBytes { (raw) throws(Failure) in try value(raw) }
+  }
+
+  static func value(_ raw: UnsafeRawBufferPointer) throws(Failure) {
+    guard isTerminal else { return try write(raw, to: STDOUT_FILENO) }
+    guard UTF8Validity.isValid(raw) else {
+      throw .usage(
+        "the value is not text, and a terminal could take its bytes for commands",
+        try: "the same command with '| xxd' or '> FILE'")
+    }
+    // In place: the value is never copied into ordinary memory.
+    var start = 0, at = 0, decoder = Unicode.UTF8(), bytes = raw.makeIterator()
+    scan: while true {
+      switch decoder.decode(&bytes) {
+      case .scalarValue(let scalar):
+        let end = at + UTF8.width(scalar)
+        if scalar.isHidden, !scalar.isPartOfWriting, scalar != "\n", scalar != "\t" {
+          try write(UnsafeRawBufferPointer(rebasing: raw[start..<at]), to: STDOUT_FILENO)
+          try write("\\u{\(String(scalar.value, radix: 16))}")
+          start = end
+        }
+        at = end
+      case .emptyInput, .error: break scan
+      }
+    }
+    try write(UnsafeRawBufferPointer(rebasing: raw[start...]), to: STDOUT_FILENO)
+    if raw.last != UInt8(ascii: "\n") { try write("\n") }
   }
 
   /// A message for a person, whose terminal gets it in lines of its width. Where standard error is gone there is nobody left to tell.

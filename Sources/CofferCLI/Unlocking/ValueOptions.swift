@@ -18,7 +18,7 @@ struct ValueOptions: ParsableArguments {
 
   @OptionGroup var recipe: RecipeOptions
 
-  @Flag(help: "Keep a newline at the end of the value; otherwise one is dropped.")
+  @Flag(help: "Keep the newline of one piped line, and store an empty value.")
   var exact = false
 
   func validate() throws {
@@ -50,14 +50,14 @@ struct ValueOptions: ParsableArguments {
       return try value.bytes.duplicate()
     }
     if let file, file != "-" {
-      return try trimmed(try SecretReader.file(file, limit: SecretReader.largestValue, what: "the value"))
+      return try checked(try SecretReader.file(file, limit: SecretReader.largestValue, what: "the value"))
     }
     if usesStandardInput || fd != nil {
       let descriptor = fd ?? STDIN_FILENO
-      return try trimmed(
-        try SecretReader.given(
-          descriptor, limit: SecretReader.largestValue, what: "the value",
-          place: descriptor == 0 ? "standard input" : "descriptor \(descriptor)"))
+      let given = try SecretReader.given(
+        descriptor, limit: SecretReader.largestValue, what: "the value",
+        place: descriptor == 0 ? "standard input" : "descriptor \(descriptor)")
+      return try exact ? given : checked(given.withoutNewlineOfOneLine())
     }
     guard let terminal = Terminal() else {
       throw Failure.usage("there is no value", try: "standard input, --file PATH, --fd N or --generate")
@@ -66,10 +66,10 @@ struct ValueOptions: ParsableArguments {
   }
 
   /// An empty input is far more often a failed command before the pipe than a value: storing it takes --exact.
-  private func trimmed(_ bytes: consuming SecretBytes) throws -> SecretBytes {
-    if exact { return bytes }
-    let value = try bytes.withoutTrailingNewline(.lineFeed)
-    guard value.count > 0 else { throw Failure.usage("the value is empty", try: "--exact, if it shall be; nothing was stored") }
+  private func checked(_ value: consuming SecretBytes) throws -> SecretBytes {
+    guard exact || value.count > 0 else {
+      throw Failure.usage("the value is empty", try: "--exact, if it shall be; nothing was stored")
+    }
     return value
   }
 }

@@ -88,14 +88,13 @@ struct VaultGetCommand: OpeningCommand {
 
   private func show(_ secret: SecretForm, _ what: String, _ clipboard: Clipboard?, _ context: Context) throws {
     if let clipboard { return try clipboard.copy(secret.bytes, what, context) }
-    try Output.write(secret.bytes)
-    if Output.isTerminal { try Output.write("\n") }
+    try Output.value(secret.bytes)
   }
 
   private func show(_ value: String, _ field: String, _ clipboard: Clipboard?, _ context: Context) throws {
     if options.json { return try Output.line(JSONText.encode([field: value])) }
     if let clipboard { return try clipboard.copy(value, "'\(field)' of \(item.description)", context) }
-    try Output.write(value + (Output.isTerminal ? "\n" : ""))
+    try Output.value(value)
   }
 }
 
@@ -128,8 +127,7 @@ struct VaultShowCommand: OpeningCommand {
     guard let secret else { return try Pager.show(text) }
     try Output.line(text)
     try Output.write(sheet?.valueTitle() ?? "value     ")
-    try Output.write(secret.bytes)
-    try Output.write("\n")
+    try Output.valueLine(secret.bytes)
   }
 }
 

@@ -49,7 +49,7 @@ struct PassBody {
       let isCode = first.starts(with: OneTimeURI.scheme)
       if !first.starts(with: "-----BEGIN".utf8) { body.split(from: isCode ? first.startIndex : first.endIndex + 1, style) }
       guard body.hasKnownPart || style == .gopass && !body.parts.isEmpty else {
-        entry.value = try Self.whole(raw)
+        entry.value = SecretForm(try content.withoutNewlineOfOneLine())
         return
       }
       let isOld = first.elementsEqual(oldMark.utf8)
@@ -59,12 +59,6 @@ struct PassBody {
   }
 
   private init(_ raw: UnsafeRawBufferPointer) { self.raw = raw }
-
-  /// All of it but the newline that editors add.
-  private static func whole(_ raw: UnsafeRawBufferPointer) throws -> SecretForm {
-    let text = raw.last == 0x0A ? raw.dropLast() : raw[...]
-    return SecretForm(try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: text)))
-  }
 
   private static func line(_ line: TextLines.Line) -> TextLines.Line { line.last == 0x0D ? line.dropLast() : line }
 

@@ -91,10 +91,12 @@ struct PlainCommandTests {
   }
 
   @Test
-  func `the value of a preference may come from standard input, which loses one newline`() throws {
+  func `the value of a preference may come from standard input, where one line loses its newline`() throws {
     let home = try Home()
     try home.transcript("set note --plain", in: "two\nlines\n\n")
-    try home.transcript("get note", out: "two\nlines\n")
+    try home.transcript("get note", out: "two\nlines\n\n")
+    try home.transcript("set note", in: "one line\n")
+    try home.transcript("get note", out: "one line")
     try home.transcript("set note --exact", in: "kept\n")
     try home.transcript("get note", out: "kept\n")
     try home.transcript("set raw --plain --data", in: "\u{0}\u{1}")

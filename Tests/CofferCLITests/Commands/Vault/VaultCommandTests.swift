@@ -34,7 +34,10 @@ struct VaultCommandTests {
     #expect(try home.coffer("vault get raw").bytes == binary)
     #expect(try home.coffer("vault get raw --json").out.contains("\"value\":{\"base64\":\"\(binary.base64EncodedString())\"}}"))
     try home.transcript("vault set f --file \(try home.file("value", "from a file\n"))")
-    try home.transcript("vault get f", out: "from a file")
+    try home.transcript("vault get f", out: "from a file\n")
+    let key = "-----BEGIN KEY-----\nAAAA\n-----END KEY-----\n"
+    try home.transcript("vault set key", in: key)
+    try home.transcript("vault get key", out: key)
     let descriptor = try home.coffer("vault set d --fd 7", descriptors: [7: try home.file("seven", "from seven")])
     #expect(descriptor.status == 0)
     try home.transcript("vault get d", out: "from seven")
@@ -42,6 +45,25 @@ struct VaultCommandTests {
     try home.transcript("vault set empty --exact")
     try home.transcript("vault get empty")
     try home.transcript("vault set x --fd 99", err: "descriptor 99 is not open", exit: 64)
+  }
+
+  @Test
+  func `a terminal gets no character of a value that would command it, and no binary value`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set text", in: "a\u{1B}]0;title\u{7}\tb\u{202E}c\n\u{9B}2Jd")
+    #expect(try home.coffer("vault set raw", in: Data([0x61, 0xFF])).status == 0)
+    try home.transcript("set note --plain --data", in: "e\u{1B}[31mf")
+    func shown(_ words: String) throws -> (String, Int32) {
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer(words, in: home)
+      terminal.showsAll()
+      return (terminal.shown, try child.wait())
+    }
+    #expect(try shown("vault get text") == ("a\\u{1b}]0;title\\u{7}\tb\\u{202e}c\r\n\\u{9b}2Jd\r\n", 0))
+    #expect(try shown("get note") == ("e\\u{1b}[31mf\r\n", 0))
+    let (text, status) = try shown("vault get raw")
+    #expect(status == 64 && text.contains("the value is not text") && !text.contains("a\u{FFFD}"), "\(text)")
+    try home.transcript("vault get text", out: "a\u{1B}]0;title\u{7}\tb\u{202E}c\n\u{9B}2Jd")
   }
 
   @Test
