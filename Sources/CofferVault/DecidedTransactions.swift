@@ -27,7 +27,7 @@ package enum DecidedTransactions {
   /// not seen is overwritten, and one that comes later is refused.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written, `.busy` when another process writes it for longer than a second,
-  ///   or when 256 transactions were dropped within a day.
+  ///   or when 256 transactions were dropped within a minute.
   package static func settle(_ transaction: TransactionID, in place: VaultPlace) throws(StoreError) -> TransactionOutcome {
     let database = try place.rows(patience: patience)
     let now = Milliseconds.count(Date())
@@ -38,9 +38,9 @@ package enum DecidedTransactions {
       })
     else {
       throw StoreError(
-        .busy, "\(OutcomeTable.mostDropped) transactions were dropped within a day, and no more can be remembered",
+        .busy, "\(OutcomeTable.mostDropped) transactions were dropped within a minute, and no more can be remembered",
         place: database.place.description,
-        cure: "find out what kills the programs that use this vault; a day later there is room again")
+        cure: "find out what kills the programs that use this vault; a minute later there is room again")
     }
     return outcome
   }

@@ -69,7 +69,7 @@ struct RandomDeathCampaign {
     var crowd = try Crowd(isOverAgent: false)
     var (counts, random) = (Counts(), Random(campaign: "random kills of writers"))
     while counts.kills < (Campaign.isLong ? 5000 : 6) {
-      // A vault remembers no more than 256 transactions that were dropped within a day.
+      // A vault remembers no more than 256 transactions that were dropped within a minute.
       if counts.rounds % 100 == 99 { crowd = try Crowd(isOverAgent: false) }
       try crowd.begin()
       let victims = [0, 1, 2].shuffled(using: &random).prefix(.random(in: 1...3, using: &random))

@@ -5,12 +5,14 @@ internal import CofferStorage
 struct OutcomeTable {
   let rows: any VaultRows
 
-  /// Most transactions that are remembered as dropped. More within a day are a fault to be found, and not rows to be kept; forged rows
-  /// cost a commit no more than this.
+  /// Most transactions that are remembered as dropped; forged rows cost a commit no more than this.
   static let mostDropped: Int64 = 256
   /// How long a transaction is remembered as dropped, in milliseconds: a day. A commit that comes later is refused by the agent, which
   /// asks whether its client still waits; see ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
+  /// How long in any case, where there are too many: a program that ends and is started again in a circle reaches that within minutes. No
+  /// commit without an agent arrives so late: its process is dead, and a server ends its statement after seconds.
+  static let leastMemory: UInt64 = 60 * 1000
 
   /// A time beyond the year 280 000 is no time.
   static let times: ClosedRange<Int64> = 0...(1 << 53)
@@ -47,15 +49,16 @@ struct OutcomeTable {
   /// change: what was found may be written and not be durable, as its writer died before the sync, and the commit makes it so.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Returns: nil when as many transactions are remembered as dropped as can be. That is no error within the transaction: the days that
-  ///   are counted from now on must be committed, or there would never be room.
+  /// - Returns: nil when as many transactions were dropped within a minute as can be remembered. That is no error within the transaction:
+  ///   the times that are counted from now on must be committed, or there would never be room.
   func settle(_ transaction: TransactionID, now: UInt64) throws(StoreError) -> TransactionOutcome? {
     try expire(now)
     if let found = try entry(of: transaction) {
       try put(found.outcome, transaction, found.time == now ? now + 1 : now)
       return found.outcome
     }
-    guard try rows.outcomeRows.countOutcomes(TransactionOutcome.dropped.stored) < Self.mostDropped else { return nil }
+    if try isFull() { try expire(now, after: Self.leastMemory) }
+    guard try !isFull() else { return nil }
     try put(.dropped, transaction, now)
     return .dropped
   }
@@ -78,10 +81,13 @@ struct OutcomeTable {
 
   /// Forgets what was dropped long ago, along with a commit that is made in any case. A time that has yet to come was written by a clock
   /// that was wrong: a day is counted from now on.
-  private func expire(_ now: UInt64) throws(StoreError) {
+  private func expire(_ now: UInt64, after memory: UInt64 = droppedMemory) throws(StoreError) {
     try rows.outcomeRows.expireOutcomes(
-      TransactionOutcome.dropped.stored, before: Int64(clamping: now - min(now, Self.droppedMemory)),
-      after: Int64(clamping: now + 1))
+      TransactionOutcome.dropped.stored, before: Int64(clamping: now - min(now, memory)), after: Int64(clamping: now + 1))
+  }
+
+  private func isFull() throws(StoreError) -> Bool {
+    try rows.outcomeRows.countOutcomes(TransactionOutcome.dropped.stored) >= Self.mostDropped
   }
 
   private func entry(of transaction: TransactionID) throws(StoreError) -> Entry? {
