@@ -41,6 +41,14 @@ int coffer_rename_noreplace(const char *from, const char *to) {
 #endif
 }
 
+int coffer_rename_exchange(const char *one, const char *other) {
+#ifdef __linux__
+  return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
+#else
+  return renamex_np(one, other, RENAME_SWAP);
+#endif
+}
+
 int coffer_refresh_attributes(const char *path) {
 #ifdef __linux__
   struct statx facts;

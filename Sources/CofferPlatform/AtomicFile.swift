@@ -7,42 +7,39 @@ package struct AtomicFile {
   /// The new content's name until it is complete, in the same folder. Whoever uses one holds a lock; what a crash left under it is
   /// overwritten. Nil for content that nobody shall find before it is complete: see ``UnfinishedFile``.
   package let temporary: FilePath?
+  /// The name of complete content for the moment before it is in its place. Whoever uses one holds a lock; what a crash left under it is
+  /// removed. Nil for a random name: what dead processes left under such is looked for in the whole folder.
+  package let draft: FilePath?
   package let calls: SystemCalls
 
-  /// A file at `path`, prepared under `temporary`, or without a name.
-  package init(_ path: FilePath, temporary: FilePath? = nil, calls: SystemCalls = SystemCalls()) {
+  /// A file at `path`, prepared under `temporary`, or without a name, and then `draft`.
+  package init(
+    _ path: FilePath, temporary: FilePath? = nil, draft: FilePath? = nil, calls: SystemCalls = SystemCalls()
+  ) {
     self.path = path
     self.temporary = temporary
+    self.draft = draft
     self.calls = calls
-  }
-
-  /// Which of two replacements in one folder this is, where they follow each other at once: they share what is done to the folder.
-  package enum Turn {
-    case only
-    /// Removes what processes that died left in the folder.
-    case first
-    /// Makes both renames durable.
-    case last
   }
 
   /// Makes `bytes` the content, with `mode`, and with the owner and group of `like` where that is another's file.
   ///
   /// - Parameters:
-  ///   - turn: where several files of one folder are replaced at once, which of them this is.
+  ///   - durably: false leaves it to the next replacement in the folder to make this one durable.
   ///   - beforeRename: called with the new file's status when the new content is durable under its temporary name, from where
   ///     no other program takes it; throwing leaves the old file.
   /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then, but for what
   ///   ``OpenFolder/synchronize()`` throws.
   package func replace(
-    with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, _ turn: Turn = .only,
+    with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, durably: Bool = true,
     beforeRename: (FileStatus) throws(StoreError) -> Void = { _ in }
   ) throws(StoreError) {
-    var file = try UnfinishedFile(for: path, temporary, sweeping: turn != .last, calls)
+    var file = try UnfinishedFile(for: self)
     var folder: OpenFolder? = nil
     do {
       let status = try file.write(bytes, mode, like)
       // Before the rename: a folder that cannot be opened, such as one without leave to read, refuses while all is as it was.
-      folder = try turn == .first ? nil : OpenFolder(of: path, calls)
+      folder = try durably ? OpenFolder(of: path, calls) : nil
       try beforeRename(status)
       try file.putInPlace()
     } catch {
@@ -53,11 +50,47 @@ package struct AtomicFile {
     try folder?.synchronize()
   }
 
+  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but looks at what it replaced: a program that knows of no lock may have saved
+  /// in the last moment, or go on to write a file that it had open. That is put back then. ``draft`` is needed.
+  ///
+  /// Where the file system cannot exchange two files, what stands at the path is looked at just before it is replaced.
+  ///
+  /// - Parameter isExpected: whether the content was made for what has this status, links not followed; nil where nothing is there.
+  /// - Returns: false where it was made for something else, which is in its place.
+  package func exchange(
+    with bytes: RawSpan, mode: UInt32, like: FileStatus?, beforeRename: (FileStatus) throws(StoreError) -> Void,
+    isExpected: (FileStatus?) throws(StoreError) -> Bool
+  ) throws(StoreError) -> Bool {
+    let folder = try OpenFolder(of: path, calls)
+    var file = try UnfinishedFile(for: self)
+    do {
+      let status = try file.write(bytes, mode, like)
+      try beforeRename(status)
+      let found = try FileStatus(ofLinkAt: path)
+      guard try isExpected(found), try file.exchange(isThere: found != nil) else {
+        file.discard()
+        return false
+      }
+    } catch {
+      file.discard()
+      throw error
+    }
+    calls.reached?(.listReplaced)
+    // What fails from here on leaves what was replaced under the draft's name. It is looked at twice: what was saved at once is back at once.
+    var isOurs = try file.former(isExpected)
+    let synced = Result { () throws(StoreError) in if isOurs { try folder.synchronize() } }
+    if isOurs { isOurs = try file.former(isExpected) }
+    if !isOurs { try file.putBack() }
+    file.discard()
+    try synced.get()
+    return isOurs
+  }
+
   /// Makes a file with `bytes` and `mode` where nothing stands. It appears whole, and is durable when this returns.
   ///
   /// - Throws: ``StoreError`` `.alreadyExists`, `.noSpace`, `.readOnly`, `.denied`, `.io`; nothing was made then.
   package func create(with bytes: RawSpan, mode: UInt32) throws(StoreError) {
-    var file = try UnfinishedFile(for: path, temporary, calls)
+    var file = try UnfinishedFile(for: self)
     do {
       _ = try file.write(bytes, mode, nil)
       let folder = try OpenFolder(of: path, calls)

@@ -39,6 +39,10 @@ package struct SystemCalls: Sendable {
     let result = repeating { coffer_rename_noreplace(old, new) }
     return [-EINVAL, -ENOSYS].contains(result) ? repeating { renameFile(old, new) } : result
   }
+  /// renameat2(2) that exchanges what two names stand for: `EINVAL` or `ENOSYS` where the file system cannot.
+  package var exchange: @Sendable (_ one: String, _ other: String) -> Int32 = { one, other in
+    repeating { coffer_rename_exchange(one, other) }
+  }
   /// unlink(2).
   package var unlink: @Sendable (String) -> Int32 = { path in repeating { unlinkFile(path) } }
   /// statfs(2) `f_type`, or -1.

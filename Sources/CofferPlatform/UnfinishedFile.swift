@@ -10,28 +10,22 @@ struct UnfinishedFile: ~Copyable {
   private let target: FilePath
   private let calls: SystemCalls
   private let descriptor: Int32
+  private let draft: FilePath?
   private var name: FilePath?
 
-  /// A new, empty file beside `target`.
+  /// A new, empty file beside the one that `file` replaces or makes.
   ///
-  /// - Parameter sweeping: whether what dead processes left in the folder is removed first.
   /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`.
-  init(
-    for target: FilePath, _ temporary: FilePath?, sweeping: Bool = true, _ calls: SystemCalls
-  ) throws(StoreError) {
-    self.target = target
-    self.calls = calls
-    if let temporary {
-      _ = calls.unlink(temporary.string)
-      descriptor = try Self.make(temporary, for: target, calls)
-      name = temporary
-      return
-    }
-    if sweeping { Self.sweep(target.folder, calls) }
-    let unnamed = calls.openUnnamed(target.folder.string, 0o600)
+  init(for file: AtomicFile) throws(StoreError) {
+    (target, draft, calls) = (file.path, file.draft, file.calls)
+    if file.temporary == nil, draft == nil { Self.sweep(target.folder, calls) }
+    let unnamed = file.temporary == nil ? calls.openUnnamed(target.folder.string, 0o600) : -ENOTSUP
     if unnamed >= 0 {
       _ = calls.lock(unnamed, LOCK_EX | LOCK_NB)
       (descriptor, name) = (unnamed, nil)
+    } else if let own = file.temporary ?? draft {
+      _ = calls.unlink(own.string)
+      (descriptor, name) = (try Self.make(own, for: target, calls), own)
     } else {
       // For whatever reason: if it is none of the file system's abilities, the next call fails for it too, and says so.
       let made = try Self.locked(beside: target, calls)
@@ -67,7 +61,7 @@ struct UnfinishedFile: ~Copyable {
 
   // MARK: Content
 
-  /// Writes `bytes` and makes them durable; see ``AtomicFile/replace(with:mode:like:_:beforeRename:)``.
+  /// Writes `bytes` and makes them durable; see ``AtomicFile/replace(with:mode:like:durably:beforeRename:)``.
   func write(_ bytes: RawSpan, _ mode: UInt32, _ like: FileStatus?) throws(StoreError) -> FileStatus {
     if let like, like.owner != geteuid() || like.group != getegid() {
       guard fchown(descriptor, like.owner, like.group) == 0 else {
@@ -122,14 +116,50 @@ struct UnfinishedFile: ~Copyable {
     name = target
   }
 
+  /// Exchanges the file and the target, which then stands under this file's name. Where the file system cannot, it is replaced.
+  ///
+  /// - Parameter isThere: whether there was a target when last looked.
+  /// - Returns: false where that is not so any more.
+  mutating func exchange(isThere: Bool) throws(StoreError) -> Bool {
+    let name = try named()
+    let result = isThere ? calls.exchange(name.string, target.string) : calls.renameAnew(name.string, target.string)
+    if result == (isThere ? -ENOENT : -EEXIST) { return false }
+    if isThere, [-EINVAL, -ENOSYS, -EOPNOTSUPP].contains(result) {
+      try putInPlace()
+      return true
+    }
+    try check(result, "replace the file", target)
+    if !isThere { keep() }
+    return true
+  }
+
+  /// Asks `isExpected` of what was exchanged; true where nothing was.
+  func former(_ isExpected: (FileStatus?) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
+    guard let name else { return true }
+    return try isExpected(FileStatus(ofLinkAt: name))
+  }
+
+  /// Exchanges them again.
+  func putBack() throws(StoreError) {
+    guard let name else { return }
+    try check(calls.exchange(name.string, target.string), "put back what another program saved, from \(name)", target)
+    // Where somebody saved once more, over ours, that is the newest.
+    if !Self.isStill(descriptor, name) { try check(calls.exchange(name.string, target.string), "put back a file", target) }
+  }
+
   /// Leaves the file where it is.
   mutating func keep() { name = nil }
 
   /// A name can be given where nothing stands alone, and taking the target's place is for names.
   private mutating func named() throws(StoreError) -> FilePath {
     if let name { return name }
-    let name = Self.randomName(beside: target)
-    try check(calls.name(descriptor, name.string), "name the new file", target)
+    let name = draft ?? Self.randomName(beside: target)
+    var result = calls.name(descriptor, name.string)
+    if result == -EEXIST, draft != nil {
+      _ = calls.unlink(name.string)
+      result = calls.name(descriptor, name.string)
+    }
+    try check(result, "name the new file", target)
     self.name = name
     return name
   }

@@ -26,7 +26,7 @@ public final class FailingFileSystem: Sendable {
     case read
     /// fdatasync(2) and fsync(2).
     case synchronize
-    /// rename(2).
+    /// rename(2), and the exchange of two files.
     case rename
   }
 
@@ -72,6 +72,7 @@ public final class FailingFileSystem: Sendable {
     calls.read = { [self] in failure(.read).map(Int.init) ?? real.read($0, $1, $2) }
     calls.synchronize = { [self] in failure(.synchronize) ?? real.synchronize($0) }
     calls.rename = { [self] in failure(.rename) ?? real.rename($0, $1) }
+    calls.exchange = { [self] in failure(.rename) ?? real.exchange($0, $1) }
     return calls
   }
 

@@ -168,7 +168,7 @@ struct CarriedBatchTests {
     let folder = try TemporaryFolder()
     let next = Mutex<DefaultsStore?>(nil)
     var calls = SystemCalls()
-    let rename = calls.rename
+    let (rename, renameAnew) = (calls.rename, calls.renameAnew)
     let (list, journal, moved) = (
       folder.file("d.plist").string, folder.file(".d.plist.coffer").string, folder.file("moved").string
     )
@@ -181,9 +181,9 @@ struct CarriedBatchTests {
         }
       }
     }
-    calls.rename = { from, to in
+    calls.renameAnew = { from, to in
       if to == list { _ = kind { try next.withLock { try $0?.synchronize() } } }
-      return rename(from, to)
+      return renameAnew(from, to)
     }
     let store = try folder.open(isShared: false, calls: calls)
     try store.save(.integer(1), for: "a")

@@ -274,6 +274,7 @@ final class CarryingWorld: @unchecked Sendable {
     calls.synchronize = { [self] _ in meet(life, "sync") ?? 0 }
     calls.rename = { [self] in meet(life, "rename to \(short($1))") ?? real.rename($0, $1) }
     calls.renameAnew = { [self] in meet(life, "rename to \(short($1)), replacing nothing") ?? real.renameAnew($0, $1) }
+    calls.exchange = { [self] in meet(life, "exchange with \(short($1))") ?? real.exchange($0, $1) }
     calls.unlink = { [self] in meet(life, "unlink \(short($0))") ?? real.unlink($0) }
     calls.write = { [self] fd, bytes, offset in
       guard let answer = meet(life, "write \(bytes.count) at \(offset)") else { return real.write(fd, bytes, offset) }

@@ -36,28 +36,42 @@ struct FileTests {
     }
   }
 
-  @Test func `a fold looks once for what dead writers left in the folder`() throws {
+  @Test func `a fold looks at no file of another domain, however many there are`() throws {
     let folder = try TemporaryFolder()
-    // Of a maker that lives: each look opens the file, and leaves it.
-    let name = ".1.coffer-unfinished"
-    let maker = open(folder.file(name).string, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    try #require(maker >= 0 && flock(maker, LOCK_EX | LOCK_NB) == 0)
+    try folder.write("", to: ".1.coffer-unfinished")
     let looks = Mutex(0)
     var calls = SystemCalls()
     let real = calls.open
     calls.open = { path, flags, mode in
-      if path.hasSuffix(name) { looks.withLock { $0 += 1 } }
+      if path.hasSuffix("-unfinished") { looks.withLock { $0 += 1 } }
       return real(path, flags, mode)
     }
     let store = try folder.open(isShared: false, calls: calls)
-    try store.save(.string("v"), for: "k")
-    try store.synchronize()
-    #expect(looks.withLock { $0 } == 1)
-    // What a dead one left goes, the first fold after it.
-    close(maker)
-    try store.save(.string("w"), for: "k")
-    try store.synchronize()
-    #expect(looks.withLock { $0 } == 2 && !folder.exists(name))
+    for value in ["v", "w"] {
+      try store.save(.string(value), for: "k")
+      try store.synchronize()
+    }
+    #expect(looks.withLock { $0 } == 0)
+    #expect(try folder.names() == [".1.coffer-unfinished", ".d.plist.coffer", ".d.plist.last-good", "d.plist"])
+  }
+
+  @Test(arguments: [true, false])
+  func `what a fold that died left beside the list goes with the next one, also where no file is without a name`(
+    _ isUnnamed: Bool
+  ) throws {
+    let folder = try TemporaryFolder()
+    var calls = SystemCalls()
+    if !isUnnamed { calls.openUnnamed = { _, _ in -EOPNOTSUPP } }
+    let store = try folder.open(isShared: false, calls: calls)
+    let journal = try #require(try FileStatus(at: folder.file(".d.plist.coffer")))
+    let draft = try ListFiles(resolving: folder.file("d.plist")).draft(of: journal)
+    for value in ["first", "second"] {
+      try Data("left".utf8).write(to: URL(filePath: draft.string))
+      try store.save(.string(value), for: "k")
+      try store.synchronize()
+      #expect(try folder.names() == [".d.plist.coffer", ".d.plist.last-good", "d.plist"])
+    }
+    #expect(try folder.open(isShared: false).load("k") == .string("second"))
   }
 
   @Test func `only a list that was just written is given time to be complete`() throws {
@@ -320,6 +334,141 @@ struct FileTests {
     #expect(try fresh.load("theirs") == .integer(7) && fresh.load("next") == .integer(2))
   }
 
+  /// How another program saves: a new file in the list's place, the list's own file, a file that it had open before, or a link.
+  enum Saving: CaseIterable { case replacing, inPlace, inFormerFile, linking }
+
+  @Test(arguments: Saving.allCases, [true, false])
+  func `what another program saves between a fold's last look and its rename is kept`(_ saving: Saving, _ isFirst: Bool) throws {
+    if isFirst, saving == .inFormerFile { return }  // There is none.
+    let folder = try TemporaryFolder()
+    let list = folder.file("d.plist").string
+    let text = #"<plist version="1.0"><dict><key>theirs</key><integer>7</integer></dict></plist>"#
+    try folder.write(text, to: "elsewhere.plist")
+    let isSaved = Mutex(false)
+    let held = Mutex<FileHandle?>(nil)
+    @Sendable func save() {
+      guard
+        !isSaved.withLock({ isSaved in
+          defer { isSaved = true }; return isSaved
+        })
+      else { return }
+      do {
+        switch saving {
+        case .replacing: try Data(text.utf8).write(to: URL(filePath: list), options: .atomic)
+        case .inPlace: try Data(text.utf8).write(to: URL(filePath: list))
+        case .inFormerFile:
+          try held.withLock { handle in
+            try handle?.truncate(atOffset: 0)
+            try handle?.write(contentsOf: Data(text.utf8))
+          }
+        case .linking:
+          unlink(list)
+          #expect(symlink("elsewhere.plist", list) == 0)
+        }
+      } catch { Issue.record(error) }
+    }
+    var calls = SystemCalls()
+    let real = calls
+    let isArmed = Atomic<Bool>(isFirst)
+    calls.exchange = { one, other in
+      if isArmed.load(ordering: .relaxed), saving != .inFormerFile { save() }
+      return real.exchange(one, other)
+    }
+    calls.renameAnew = { one, other in
+      if other == list, isFirst { save() }
+      return real.renameAnew(one, other)
+    }
+    // Exchanged, and what came out is what the fold expected.
+    calls.reached = { if $0 == .listReplaced, isArmed.load(ordering: .relaxed), saving == .inFormerFile { save() } }
+    let store = try folder.open(isShared: false, calls: calls)
+    try store.save(.integer(1), for: "mine")
+    if !isFirst {
+      try store.synchronize()
+      held.withLock { $0 = FileHandle(forUpdatingAtPath: list) }
+      isArmed.store(true, ordering: .relaxed)
+      try store.save(.integer(2), for: "mine")
+    }
+    let refusal = kind { try store.synchronize() }
+    #expect(isSaved.withLock { $0 })
+    let fresh = try folder.open(isShared: false)
+    #expect(try fresh.load("theirs") == .integer(7))
+    if saving == .linking {
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: list) == "elsewhere.plist")
+    } else {
+      #expect(try refusal == nil && fresh.load("mine") == .integer(isFirst ? 1 : 2))
+    }
+    #expect(try !folder.names().contains { $0.hasSuffix(ListFiles.draftSuffix) })
+  }
+
+  @Test func `two saves in a row over a fold's list end with the newest`() throws {
+    let folder = try TemporaryFolder()
+    let list = URL(filePath: folder.file("d.plist").string)
+    let saves = Mutex(0)
+    var calls = SystemCalls()
+    let real = calls
+    let isArmed = Atomic<Bool>(false)
+    calls.exchange = { one, other in
+      if isArmed.load(ordering: .relaxed) {
+        let number = saves.withLock {
+          $0 += 1; return $0
+        }
+        if number < 3 {
+          let text = #"<plist version="1.0"><dict><key>theirs</key><integer>\#(number)</integer></dict></plist>"#
+          do { try Data(text.utf8).write(to: list, options: .atomic) } catch { Issue.record(error) }
+        }
+      }
+      return real.exchange(one, other)
+    }
+    let store = try folder.open(isShared: false, calls: calls)
+    try store.save(.integer(1), for: "mine")
+    try store.synchronize()
+    isArmed.store(true, ordering: .relaxed)
+    try store.save(.integer(2), for: "mine")
+    try store.synchronize()
+    let fresh = try folder.open(isShared: false)
+    #expect(try fresh.load("theirs") == .integer(2) && fresh.load("mine") == .integer(2))
+  }
+
+  @Test func `what cannot be put back after an exchange is named, and nothing is acknowledged`() throws {
+    let folder = try TemporaryFolder()
+    let list = URL(filePath: folder.file("d.plist").string)
+    let exchanges = Mutex(0)
+    var calls = SystemCalls()
+    let real = calls
+    calls.exchange = { one, other in
+      if exchanges.withLock({
+        $0 += 1; return $0
+      }) > 1 {
+        return -EIO
+      }
+      do { try Data("<plist><dict/></plist>".utf8).write(to: list, options: .atomic) } catch { Issue.record(error) }
+      return real.exchange(one, other)
+    }
+    let store = try folder.open(isShared: false, calls: calls)
+    try store.save(.integer(1), for: "mine")
+    try store.synchronize()
+    try store.save(.integer(2), for: "mine")
+    let error = #expect(throws: StoreError.self) { try store.synchronize() }
+    let draft = try #require(try folder.names().first { $0.hasSuffix(ListFiles.draftSuffix) })
+    #expect(error?.kind == .io(EIO) && error?.what.contains(draft) == true)
+    #expect(try folder.bytes(of: draft) == Data("<plist><dict/></plist>".utf8))
+    #expect(try folder.open(isShared: false).load("mine") == .integer(2))
+  }
+
+  @Test(arguments: [EINVAL, ENOSYS])
+  func `where the file system exchanges no files, a fold replaces the list`(_ code: Int32) throws {
+    let folder = try TemporaryFolder()
+    var calls = SystemCalls()
+    calls.exchange = { _, _ in -code }
+    let store = try folder.open(isShared: false, calls: calls)
+    for value in 1...3 {
+      try store.save(.integer(Int64(value)), for: "k")
+      try store.synchronize()
+      #expect(try PropertyList.decode(folder.bytes(of: "d.plist")).values == ["k": .integer(Int64(value))])
+    }
+    #expect(try folder.names() == [".d.plist.coffer", ".d.plist.last-good", "d.plist"])
+  }
+
   @Test func `a list dated in the future is folded in time and not read again with each write`() throws {
     let folder = try TemporaryFolder()
     let seed = try folder.open(isShared: false)
@@ -453,8 +602,8 @@ struct FileTests {
     let refused = Atomic<Int>(0)
     var calls = SystemCalls()
     let real = calls
-    calls.rename = {
-      guard disk.isFaulty else { return real.rename($0, $1) }
+    calls.exchange = {
+      guard disk.isFaulty else { return real.exchange($0, $1) }
       refused.add(1, ordering: .relaxed)
       return -ENOSPC
     }

@@ -11,6 +11,9 @@
 /// rename without replacing: EEXIST when `to` is there. Linux renameat2(RENAME_NOREPLACE), macOS renamex_np.
 int coffer_rename_noreplace(const char *from, const char *to);
 
+/// Exchanges what two names stand for. EINVAL or ENOSYS where the file system cannot. Linux RENAME_EXCHANGE, macOS RENAME_SWAP.
+int coffer_rename_exchange(const char *one, const char *other);
+
 /// Asks the file system anew what it says of `path`, where it is one that lets the kernel remember that for a while (FUSE, NFS).
 int coffer_refresh_attributes(const char *path);
 

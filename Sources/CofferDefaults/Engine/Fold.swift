@@ -114,22 +114,19 @@ struct Fold {
     let old = try FileStatus(at: engine.files.list)
     let mode = old?.permissions ?? 0o600
     // A copy and not a second name: Foundation rewrites the list in place.
-    try AtomicFile(engine.files.lastGood, calls: quiet).replace(with: data.bytes, mode: mode, like: old, .first)
-    var isCurrent = true
+    let draft = engine.files.draft(of: journal.file)
+    try AtomicFile(engine.files.lastGood, draft: draft, calls: quiet).replace(
+      with: data.bytes, mode: mode, like: old, durably: false)
     var list: ListFingerprint?
-    do {
-      try AtomicFile(engine.files.list, calls: engine.calls).replace(with: data.bytes, mode: mode, like: old, .last) {
-        (new) throws(StoreError) in
+    let isMade = try AtomicFile(engine.files.list, draft: draft, calls: engine.calls).exchange(
+      with: data.bytes, mode: mode, like: old,
+      beforeRename: { (new) throws(StoreError) in
         engine.calls.reached?(.listWritten)
-        // A link that was put in the list's place would be replaced by a file.
-        isCurrent = try ListFingerprint(FileStatus(ofLinkAt: engine.files.list)) == plan.list
-        if !isCurrent { throw engine.readOnly }
         if try Relocation(engine: engine).hasMoved(journal) { throw takenAway }
         // The new file's own: what stands at the path a moment later may be another program's.
         list = ListFingerprint(new)
-      }
-    } catch { if isCurrent { throw error } }
-    return isCurrent ? list : nil
+      }, isExpected: { ListFingerprint($0) == plan.list })
+    return isMade ? list : nil
   }
 
   /// Who has the journal's name by now folds under another lock: one would put an older list in the place of the other's.

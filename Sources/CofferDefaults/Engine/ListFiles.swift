@@ -57,6 +57,13 @@ struct ListFiles: Sendable {
     lastGood = folder.appending(".\(name).last-good")
   }
 
+  /// The name that the next list has, and then the one that it replaced, during a fold of `journal`: only who has that one's lock uses it.
+  func draft(of journal: FileStatus) -> FilePath {
+    folder.appending("." + String(journal.inode, radix: 36) + Self.draftSuffix)
+  }
+
+  static let draftSuffix = ".coffer-next"
+
   private static func link(at path: FilePath) throws(StoreError) -> FilePath? {
     let (link, code) = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer -> (FilePath?, Int32) in
       let count = path.withPlatformString { name in buffer.baseAddress.map { readlink(name, $0, buffer.count) } ?? 0 }

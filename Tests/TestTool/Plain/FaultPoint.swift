@@ -63,6 +63,7 @@ final class FaultPoint: Sendable {
     wrapped.synchronize = { self.failure() ?? calls.synchronize($0) }
     wrapped.rename = { self.failure() ?? calls.rename($0, $1) }
     wrapped.renameAnew = { self.failure() ?? calls.renameAnew($0, $1) }
+    wrapped.exchange = { self.failure() ?? calls.exchange($0, $1) }
     wrapped.unlink = { self.failure() ?? calls.unlink($0) }
     wrapped.write = { fd, bytes, offset in
       let count = self.count(of: bytes.count)

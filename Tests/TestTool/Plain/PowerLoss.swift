@@ -16,6 +16,7 @@ enum PowerLoss {
     case synchronize(file: Int)
     case synchronizeFolder
     case rename(String, String)
+    case exchange(String, String)
     case unlink(String)
     /// The store said that so many steps are durable.
     case promised(Int)
@@ -126,7 +127,7 @@ enum PowerLoss {
       var names: [String: Int] = [:], pendingNames: [Effect] = []
       for effect in effects {
         switch effect {
-        case .create, .rename, .unlink: pendingNames.append(effect)
+        case .create, .rename, .exchange, .unlink: pendingNames.append(effect)
         case .write(let file, let offset, let bytes): pending[file, default: []].append((offset, bytes))
         case .synchronize(let file):
           for (offset, bytes) in pending.removeValue(forKey: file) ?? [] {
@@ -153,6 +154,7 @@ enum PowerLoss {
       switch change {
       case .create(let name, let file): names[name] = file
       case .rename(let old, let new): names[new] = names.removeValue(forKey: old) ?? names[new]
+      case .exchange(let one, let other): (names[one], names[other]) = (names[other], names[one])
       case .unlink(let name): names[name] = nil
       default: break
       }
@@ -250,6 +252,16 @@ enum PowerLoss {
         let result = real.renameAnew(old, new)
         if result == 0 { self.renamed(old, new) }
         return result
+      }
+      calls.exchange = { one, other in
+        let result = real.exchange(one, other)
+        guard result == 0 else { return result }
+        self.state.withLock { state in
+          let names = (Self.name(one), Self.name(other))
+          (state.byName[names.0], state.byName[names.1]) = (state.byName[names.1], state.byName[names.0])
+          state.effects.append(.exchange(names.0, names.1))
+        }
+        return 0
       }
       calls.unlink = { path in
         let result = real.unlink(path)
