@@ -120,8 +120,10 @@ final class DefaultsEngine: Sendable {
   func refresh(_ state: inout EngineState) throws(StoreError) {
     let now = CoarseClock.now()
     if now >= state.nextLook { try ForeignChanges(engine: self).look(&state, now) }
-    guard let journal = state.journal else { return }
-    if try journal.word() != state.seen { try Replay(engine: self).catchUp(&state, journal) }
+    guard let journal = state.journal, try journal.word() != state.seen else { return }
+    try Replay(engine: self).catchUp(&state, journal)
+    // It was given up with that word: what is there now stands in another.
+    if state.nextLook == 0 { try ForeignChanges(engine: self).look(&state, now) }
   }
 
   /// Whether ``refresh(_:)`` would find nothing to do.
