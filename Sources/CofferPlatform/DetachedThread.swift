@@ -1,6 +1,7 @@
 package import SystemPackage
 
-/// A thread of its own for work that blocks: Dispatch's threads are few, and a silent client would hold one of them.
+/// A thread of its own for work that blocks, as Dispatch's threads are few and a silent client would hold one of them; and for work that is
+/// done later: Dispatch's timers and sources end the process where it has no descriptor free for them.
 package enum DetachedThread {
   private final class Work {
     let body: @Sendable () -> Void
@@ -19,6 +20,25 @@ package enum DetachedThread {
       work.release()
       throw StoreError(errno: code, "start a thread", place: place)
     }
+  }
+
+  /// Runs `body` on a thread of its own in `seconds`, and never where there can be no more threads.
+  package static func start(in seconds: Double, _ body: @escaping @Sendable () -> Void) {
+    do throws(StoreError) {
+      try start(stackBytes: laterBytes, place: "timer") {
+        sleep(UInt64(seconds * 1e9))
+        body()
+      }
+    } catch {}  // Whoever waits for it is woken by the next event.
+  }
+
+  private static let laterBytes = 512 << 10
+
+  /// Stops this thread for `nanoseconds`.
+  package static func sleep(_ nanoseconds: UInt64) {
+    var rest = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    var left = timespec()
+    while nanosleep(&rest, &left) != 0, errno == EINTR { rest = left }
   }
 }
 

@@ -14,7 +14,7 @@ package enum DirectoryWatch {
     case lost
   }
 
-  /// Calls `receive` on a queue of all watches, on which it must not wait, until the subscription is cancelled or released.
+  /// Calls `receive` on a thread of all watches, on which it must not wait, until the subscription is cancelled or released.
   ///
   /// - Parameter names: the files of `folder` that count. The others' events cost a few microseconds each.
   /// - Throws: ``StoreError/Kind/io(_:)`` where the system's limits are reached, `.notFound` where there is no such folder, `.denied`.

@@ -1,12 +1,10 @@
 #if !canImport(Darwin)
-  internal import Dispatch
   internal import Synchronization
   internal import SystemPackage
 
   /// The one inotify(7) descriptor of this process, made for its first watch and kept until it ends: a user may have 128 of them.
   ///
-  /// It is never closed. Its Dispatch source may be waiting on the number until the source's cancel handler has run, some time later;
-  /// whoever watches again and again would have a descriptor, and a queue with a thread, for each time meanwhile.
+  /// It is never closed: a thread of its own reads it.
   final class Inotify: Sendable {
     /// Who is told of which names.
     struct Watcher: Sendable {
@@ -22,8 +20,6 @@
     private static let current = Mutex<Inotify?>(nil)
     private let fd: Int32
     private let process = getpid()
-    // Not marked Sendable by Dispatch, whose objects may be used from any thread.
-    nonisolated(unsafe) private let source: any DispatchSourceRead
     private let state = Mutex(State())
 
     /// Everything after which a file reads differently. A file closed after writing counts by itself: a process that dies between
@@ -45,14 +41,20 @@
     }
 
     private init(_ folder: FilePath) throws(StoreError) {
-      // IN_NONBLOCK and IN_CLOEXEC are these.
-      let fd = inotify_init1(O_NONBLOCK | O_CLOEXEC)
+      // IN_CLOEXEC is this.
+      fd = inotify_init1(O_CLOEXEC)
       guard fd >= 0 else { throw DirectoryWatch.failure(errno, folder) }
-      self.fd = fd
-      source = DispatchSource.makeReadSource(fileDescriptor: fd, queue: DispatchQueue(label: "coffer.watch", qos: .utility))
-      source.setEventHandler { [weak self] in self?.drain() }
-      source.activate()
+      do throws(StoreError) {
+        try DetachedThread.start(stackBytes: Self.stackBytes, place: folder) { [self] in
+          while self.drain() {}
+        }
+      } catch {
+        close(fd)
+        throw error
+      }
     }
+
+    private static let stackBytes = 512 << 10
 
     private func add(_ folder: FilePath, _ watcher: Watcher) throws(StoreError) -> Subscription {
       let (watch, id) = try state.withLock { (state) throws(StoreError) in
@@ -80,17 +82,16 @@
     /// Room for a thousand events with short names; what does not fit is read next.
     private static let bufferBytes = 64 << 10
 
-    private func drain() {
+    /// Waits for events and tells of them; false where none can come any more.
+    private func drain() -> Bool {
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferBytes, alignment: 8)
       defer { buffer.deallocate() }
       var told: [UInt64: (watcher: Watcher, notice: DirectoryWatch.Notice)] = [:]
-      while true {
-        let count = read(fd, buffer.baseAddress, buffer.count)
-        if count < 0 && errno == EINTR { continue }
-        guard count > 0 else { break }
-        gather(UnsafeRawBufferPointer(rebasing: buffer[..<count]), &told)
-      }
+      let count = read(fd, buffer.baseAddress, buffer.count)
+      guard count > 0 else { return errno == EINTR }
+      gather(UnsafeRawBufferPointer(rebasing: buffer[..<count]), &told)
       for (_, entry) in told { entry.watcher.receive(entry.notice) }
+      return true
     }
 
     /// Goes through `struct inotify_event`s: watch, mask, cookie, length of the name, name with zeros behind it.

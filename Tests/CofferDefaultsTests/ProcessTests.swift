@@ -20,6 +20,32 @@ struct ProcessTests {
     }
   }
 
+  @Test func `the first write, watch and idle fold of a process without a free descriptor do not end it`() throws {
+    let folder = try TemporaryFolder()
+    let tool = try Tool("starved", folder)
+    #expect(tool.finish() == "observing: io(\(EMFILE))\nstring(\"w\")\n")
+    #expect(!tool.wasKilled)
+  }
+
+  /// Around the year 2262 nanoseconds since 1970 no longer fit a number of 64 bits.
+  @Test(arguments: ["1950-01-01", "2262-04-11", "2262-04-13", "2300-01-01", "2560-01-01", "9000-01-01"])
+  func `preferences are read, written, folded and mended at any time that a clock can show`(_ day: String) throws {
+    guard access("/usr/bin/faketime", X_OK) == 0 else { try Test.skip(without: "faketime") }
+    let folder = try TemporaryFolder()
+    let clock = ["/usr/bin/env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "/usr/bin/faketime", day + " 00:00:00"]
+    func run(_ verb: String, _ rest: String...) throws -> String {
+      let tool = try Tool(verb, folder, arguments: rest, wrapper: clock)
+      defer { #expect(!tool.wasKilled && tool.process.terminationStatus == 0, "\(verb)") }
+      return tool.finish()
+    }
+    #expect(try run("set", "k", "1") == "")
+    #expect(try run("write", "p", "3") == "")
+    #expect(try run("get", "k") == "string(\"1\")\n")
+    try folder.write("no list", to: "d.plist")
+    let tool = try Tool("get", folder, arguments: ["k"], wrapper: clock)
+    #expect(tool.finish().hasPrefix("error: ") && !tool.wasKilled)
+  }
+
   @Test func `a counter incremented by several processes is exact`() throws {
     let folder = try TemporaryFolder()
     let processes = Campaign.size(short: 4, long: 8), each = Campaign.size(short: 200, long: 1_000)

@@ -23,16 +23,15 @@ enum CoarseClock {
   /// How long ago a file was changed, in nanoseconds, going by its time; nil where that lies ahead, which tells nothing. (A clock
   /// that is ahead by less than ``timestampGrain`` is this machine's, read twice.)
   static func age(of modified: Int64) -> Int64? {
-    let age = wallTime().subtractingReportingOverflow(modified)
-    guard !age.overflow, age.partialValue > -timestampGrain else { return nil }
-    return max(age.partialValue, 0)
+    let age = wallTime() &- modified
+    return age > -timestampGrain ? max(age, 0) : nil
   }
 
-  /// Nanoseconds since 1970, by the clock that stamps files.
+  /// Nanoseconds since 1970, by the clock that stamps files; from the year 2262 on they come round, as those of ``FileStatus/modified`` do.
   private static func wallTime() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 }
 

@@ -1,6 +1,5 @@
 internal import CofferPlatform
 internal import CofferStorage
-internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
@@ -10,7 +9,7 @@ final class IdleFold: Sendable {
   private let lastWrite = Atomic<UInt64>(0)
   private let firstWrite = Atomic<UInt64>(0)
   /// How long is waited after a fold that failed.
-  private let pause = Atomic<UInt64>(quiet)
+  private let failures = Atomic<UInt64>(quiet)
 
   /// A pause this long is idleness: long enough to join the writes of one user action, short enough for the promise.
   static let quiet: UInt64 = 250_000_000
@@ -35,33 +34,40 @@ final class IdleFold: Sendable {
   private func schedule(_ engine: DefaultsEngine, _ now: UInt64) {
     guard engine.options.withLock({ $0.foldsWhenIdle }), !isScheduled.exchange(true, ordering: .relaxed) else { return }
     firstWrite.store(now, ordering: .relaxed)
-    wait(engine, Self.quiet)
+    do throws(StoreError) {
+      // The engine stays alive until the fold is done, even where its stores are gone.
+      try DetachedThread.start(stackBytes: Self.stackBytes, place: engine.files.list) { [self] in
+        var pause = Self.quiet
+        while let next = fire(engine, after: pause) { pause = next }
+      }
+    } catch { isScheduled.store(false, ordering: .relaxed) }  // No thread to be had: the next write tries again.
   }
 
-  // The engine stays alive until the fold is done, even where its stores are gone.
-  private func wait(_ engine: DefaultsEngine, _ nanoseconds: UInt64) {
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { self.fire(engine) }
-  }
+  /// Room for a fold of values that are nested as deep as can be.
+  private static let stackBytes = 1 << 20
 
-  private func fire(_ engine: DefaultsEngine) {
+  /// Folds after a pause, if it is time; how long to wait until then, else nil.
+  private func fire(_ engine: DefaultsEngine, after pause: UInt64) -> UInt64? {
+    DetachedThread.sleep(pause)
     let now = CoarseClock.now()
     let quietFor = now - min(now, lastWrite.load(ordering: .relaxed))
     let dirtyFor = now - min(now, firstWrite.load(ordering: .relaxed))
     let (foldAge, foldTime) = Fold(engine: engine).last
     // A writer that waits for the lock looks idle too, and folding would keep all others waiting: the pace holds for both.
     let isDue = foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
-    guard isDue else { return wait(engine, Self.quiet) }
+    guard isDue else { return Self.quiet }
     isScheduled.store(false, ordering: .relaxed)
     do {
       try Fold(engine: engine).synchronize()
-      pause.store(Self.quiet, ordering: .relaxed)
+      failures.store(Self.quiet, ordering: .relaxed)
+      return nil
     } catch {
       // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so. What may pass, as a full
       // disk, a lock, or a list that cannot be written, is tried again: perhaps nobody writes any more.
-      guard error.kind != .afterFork, error.kind != .closed, !isScheduled.exchange(true, ordering: .relaxed) else { return }
-      let next = pause.load(ordering: .relaxed)
-      pause.store(Self.pause(after: next), ordering: .relaxed)
-      wait(engine, next)
+      guard error.kind != .afterFork, error.kind != .closed, !isScheduled.exchange(true, ordering: .relaxed) else { return nil }
+      let next = failures.load(ordering: .relaxed)
+      failures.store(Self.pause(after: next), ordering: .relaxed)
+      return next
     }
   }
 }

@@ -96,9 +96,8 @@ final class EngineObservation: Sendable {
 
   /// There is no folder, or it was moved or removed. Only when there is one can anything change.
   private func watchAgain(_ engine: DefaultsEngine, for id: UInt64) {
-    queue.asyncAfter(deadline: .now() + Self.pauseWithoutFolder) { [weak engine] in
-      guard let engine else { return }
-      engine.observation.tryToWatch(engine, for: id)
+    DetachedThread.start(in: Self.pauseWithoutFolder) { [queue, weak engine] in
+      queue.async { [weak engine] in if let engine { engine.observation.tryToWatch(engine, for: id) } }
     }
   }
 
@@ -110,7 +109,9 @@ final class EngineObservation: Sendable {
     if engine.state.withLock({ $0.unreported?.id != id }) { endWatch(of: id) }
   }
 
-  private static var pauseWithoutFolder: DispatchTimeInterval { .seconds(1) }
+  // Seconds.
+  private static let pauseWithoutFolder = 1.0
+  private static let pauseOfSuspicion = Double(CoarseClock.lookInterval) / 1e9
 
   // MARK: Looks
 
@@ -146,17 +147,19 @@ final class EngineObservation: Sendable {
       if isOther { noticeDifference(engine) }
       // Half written, as it seems: if it stays so, no further event will come.
       if isSuspect {
-        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(CoarseClock.lookInterval))) { self.lookAgain(engine) }
+        DetachedThread.start(in: Self.pauseOfSuspicion) { self.queue.async { self.lookAgain(engine) } }
       }
     } catch {
       // Whoever reads now gets the error itself.
       if !isFailing.exchange(true, ordering: .relaxed) { changes.send(.access) }
       // What was to be seen is there still, and perhaps no further event comes.
       guard engine.state.withLock({ $0.unreported != nil }), !willRetry.exchange(true, ordering: .relaxed) else { return }
-      queue.asyncAfter(deadline: .now() + Self.pauseWithoutFolder) { [weak engine] in
-        self.willRetry.store(false, ordering: .relaxed)
-        guard let engine, self.isFailing.load(ordering: .relaxed) else { return }
-        self.lookAgain(engine)
+      DetachedThread.start(in: Self.pauseWithoutFolder) { [weak engine] in
+        self.queue.async { [weak engine] in
+          self.willRetry.store(false, ordering: .relaxed)
+          guard let engine, self.isFailing.load(ordering: .relaxed) else { return }
+          self.lookAgain(engine)
+        }
       }
     }
   }

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 
@@ -66,7 +67,7 @@ final class Observations: Sendable {
   }
 
   private func look(in round: UInt64, after pause: Double) {
-    queue.asyncAfter(deadline: .now() + pause) { self.look(in: round) }
+    DetachedThread.start(in: pause) { self.queue.async { self.look(in: round) } }
   }
 
   private func look(in round: UInt64) {

@@ -28,6 +28,7 @@ enum PlainVerbs {
     case "churn": try Writers.churn(folder, domain, rest)
     case "set": try Writers.set(folder, domain, rest)
     case "get": try Writers.get(folder, domain, rest[0])
+    case "starved": try Writers.starved(folder, domain)
     case "threads": try Threads.run(folder, domain, rest)
     case "hold": try Writers.hold(folder, domain)
     case "hold-then-write": try Writers.holdThenWrite(folder, domain)

@@ -2,6 +2,7 @@ internal import CofferDefaults
 internal import CofferPlatform
 internal import CofferStorage
 internal import Foundation
+internal import Synchronization
 internal import SystemPackage
 
 /// Processes that write, and tell their parent what was acknowledged.
@@ -25,6 +26,35 @@ enum Writers {
       try patiently { () throws(StoreError) in try store.save(.integer(Int64(number)), for: "\(rest[0]).\(number)") }
     }
     try patiently { () throws(StoreError) in try store.synchronize() }
+  }
+
+  /// Writes and observes for the first time while no descriptor is free, and tells what became of it.
+  static func starved(_ folder: FilePath, _ domain: String) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    var few = rlimit(rlim_cur: 64, rlim_max: 64)
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &few)
+    var held: [Int32] = []
+    while case let descriptor = dup(0), descriptor >= 0 { held.append(descriptor) }
+    try store.save(.string("v"), for: "k")
+    do throws(StoreError) { _ = try store.changes.subscribe { _ in } } catch { print("observing: \(error.kind)") }
+    // With one alone a watch is made, and has none for anything else.
+    if let one = held.popLast() { close(one) }
+    let changes = Collected()
+    let subscription = try store.changes.subscribe { _ in changes.add() }
+    try store.save(.string("w"), for: "k")
+    while changes.count == 0 { usleep(1_000) }
+    for descriptor in held { close(descriptor) }
+    // By itself: the idle fold met the same, and tries again.
+    let list = folder.appending(domain + ".plist").string
+    while !(FileManager.default.contents(atPath: list)?.contains(Data("<string>w</string>".utf8)) ?? false) { usleep(10_000) }
+    print("\(try store.load("k") ?? .bool(false))")
+    subscription.cancel()
+  }
+
+  private final class Collected: Sendable {
+    private let number = Atomic<Int>(0)
+    var count: Int { number.load(ordering: .relaxed) }
+    func add() { number.add(1, ordering: .relaxed) }
   }
 
   /// Increments one counter.
