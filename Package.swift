@@ -167,9 +167,12 @@ let package = Package(
       ],
       swiftSettings: strict),
 
-    // What tests share: tags, the fast run, campaigns and their random choices.
+    // Bounds how many tests run at once, and lets an ordinary user look into a program that hides itself.
+    .target(name: "CCofferTestSupport", path: "Tests/CCofferTestSupport"),
+    // What tests share: tags and tiers, campaigns and their random choices.
     .target(
-      name: "CofferTestSupport", dependencies: ["CofferPlatform", systemPackage], path: "Tests/CofferTestSupport",
+      name: "CofferTestSupport", dependencies: ["CofferPlatform", "CCofferTestSupport", systemPackage],
+      path: "Tests/CofferTestSupport",
       swiftSettings: strict),
     .testTarget(
       name: "CofferPlatformTests",
@@ -190,7 +193,7 @@ let package = Package(
       name: "TestTool",
       dependencies: [
         "Coffer", "CofferAgent", "CofferDefaults", "CofferPostgres", "CofferValues", "CofferVault", "CofferPlatform",
-        "CofferStorage", "CofferMemory", "CCofferSQLite",
+        "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferTestSupport",
         "CofferTestSupport", systemPackage,
       ],
       path: "Tests/TestTool", swiftSettings: strict),
@@ -280,7 +283,7 @@ let package = Package(
       name: "CofferCLITests",
       dependencies: [
         "CofferCLI", "CofferExample", "Coffer", "CofferAgent", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
-        "CofferTestSupport",
+        "TestTool", "CofferTestSupport",
         argumentParser,
         systemPackage,
       ],

@@ -62,8 +62,9 @@ public struct DeviceLogin: Sendable {
   ///   until the code ended; `.damaged` for answers that are none; `CancellationError`.
   public func wait() async throws -> OAuthTokens { try await Cancellation.run { try wait($0) } }
 
-  /// The same, on the calling thread.
-  package func wait(_ cancellation: Cancellation) throws -> OAuthTokens {
+  /// The same, on the calling thread; `pause` takes so many seconds.
+  package func wait(_ cancellation: Cancellation, pause: ((Double) throws -> Void)? = nil) throws -> OAuthTokens {
+    let pause = pause ?? cancellation.sleep
     var form = Form()
     form.add("grant_type", "urn:ietf:params:oauth:grant-type:device_code")
     form.add("device_code", deviceCode)
@@ -73,7 +74,7 @@ public struct DeviceLogin: Sendable {
     while true {
       let rest = (deadline - ContinuousClock.now) / .seconds(1)
       guard rest > 0 else { throw unreachable ?? ended() }
-      cancellation.sleep(min(interval + extra, rest))
+      try pause(min(interval + extra, rest))
       guard !cancellation.isCancelled else { throw CancellationError() }
       do {
         switch try client.answer(form, cancellation) {

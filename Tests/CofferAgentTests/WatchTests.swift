@@ -18,7 +18,7 @@ import Testing
 
   @Test func `who watches is told of a lock, an unlock and changes by anybody`() throws { try watch(TestAgent()) }
 
-  @Test(.tags(.process), .wholeRun) func `who watches a vault on a server is told the same`() throws {
+  @Test(.tags(.process), .defaultRun) func `who watches a vault on a server is told the same`() throws {
     let server = try DatabaseServer.shared
     PostgresVaults.use()
     try watch(TestAgent(place: VaultPlace(server.place())))

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferCLI
 
 /// The spellings that people bring from other programs.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct AliasTests {
   @Test
   func `the everyday words of other secret stores work`() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferCLI
 
 /// Every statement of the pages about the command line that can be run holds.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct CommandLineArticleTests {
   @Test
   func `every command that it names exists`() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// The whole tree of commands, as the program itself tells it.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct ContractTests {
   /// What `--experimental-dump-help` says, as far as it matters here.
   private struct Tool: Decodable { let command: Info }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The example program, run as a new user would who reads its page.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct ExampleTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()

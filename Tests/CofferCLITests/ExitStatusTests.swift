@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct ExitStatusTests {
   static let kinds: [(StoreError.Kind, Int32)] = [
     (.expired, 1), (.notFound, 1),

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What is left on disk by a `COFFER_HOME` that was used for all kinds of things.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct HomeSecrecyTests {
   @Test
   func `no file under a used home holds a word of any vault item, however spelled`() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct PartsTests {
   @Test
   func `a secret becomes JSON in guarded memory: text as a string, other bytes marked as Base64`() throws {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Who only looks leaves nothing behind.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct TracelessReadingTests {
   static let commands = [
     "defaults read", "defaults read app", "defaults read app theme", "defaults read-type app theme", "defaults domains",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct UsageTests {
   static let secretsOnTheLine = [
     "set token hunter2 --secret", "set --secret token hunter2", "vault set github ada hunter2",

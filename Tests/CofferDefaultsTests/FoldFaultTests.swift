@@ -48,7 +48,7 @@ struct FoldFaultTests {
     #expect(try store.load("a") == .integer(3))
   }
 
-  @Test(.tags(.process, .kill), .wholeRun)
+  @Test(.tags(.process, .kill), .defaultRun)
   func `who writes first after a fold that died at its end makes its epoch durable before`() throws {
     let folder = try TemporaryFolder()
     try folder.open(isShared: false).save(.string("before"), for: "a")

@@ -9,7 +9,7 @@ import Testing
 
 /// What Foundation's `UserDefaults` does on Linux, and what the plain store does instead. In each test Foundation is seen
 /// failing in a process of its own, so that the test says when Foundation has learnt it.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct FoundationFaultTests {
   private func foundation(_ fault: String, _ folder: TemporaryFolder, _ rest: String...) throws -> String {
     try Tool("foundation-fault", folder, arguments: [fault] + rest).finish()
@@ -162,7 +162,7 @@ struct FoundationFaultTests {
     trapping.finish()
     #expect(trapping.wasKilled, "Foundation trapped")
     let endless = try Tool("foundation-fault", theirs, arguments: ["no-url"])
-    Thread.sleep(forTimeInterval: 1)
+    Thread.sleep(forTimeInterval: 1)  // No event: it has no end.
     // It recurses until its stack is used up, or for ever.
     #expect(
       endless.process.isRunning

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct InteropTests {
   static let values: [String: PlainForm] = [
     "yes": .bool(true), "no": .bool(false), "one": .integer(1), "zero": .integer(0), "negative": .integer(-42),
@@ -143,8 +143,7 @@ struct InteropTests {
     try store.synchronize()
     try Tool("foundation-set", folder, "theirs", "7").finish()
     try store.save(.integer(2), for: "mine")
-    Thread.sleep(forTimeInterval: 0.12)
-    #expect(try store.load("theirs") == .integer(7))
+    try eventually { try store.load("theirs") == .integer(7) }
     try store.synchronize()
     let fresh = try folder.open(isShared: false)
     #expect(try fresh.load("theirs") == .integer(7))

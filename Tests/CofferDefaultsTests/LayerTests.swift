@@ -91,7 +91,7 @@ struct LayerTests {
     try running.save(.integer(1), for: "a")
     try DefaultsDomain("d", in: folder.path).remove()
     // Four times as long as a fold waits.
-    Thread.sleep(forTimeInterval: 1)
+    Thread.sleep(forTimeInterval: 1)  // No event: nothing is written.
     #expect(try folder.names() == [])
     #expect(try running.names() == [])
   }

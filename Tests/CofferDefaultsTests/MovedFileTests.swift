@@ -193,7 +193,7 @@ struct MovedFileTests {
     #expect(try folder.open(isShared: false).load("n") == .integer(4))
   }
 
-  @Test(.tags(.process), .wholeRun, arguments: [1, 2])
+  @Test(.tags(.process), .defaultRun, arguments: [1, 2])
   func `a process that dies while it carries values over leaves them to the next, which writes nothing older`(
     _ step: Int
   ) throws {
@@ -218,7 +218,7 @@ struct MovedFileTests {
     #expect(try next.load("n") == .integer(100))
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `what a dying process carried over, and others changed and folded since, is not brought back by an idle one`()
     throws
   {
@@ -241,7 +241,7 @@ struct MovedFileTests {
     #expect(try next.load("n") == .integer(100) && next.load("removed") == nil)
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `what a dying process carried over is not brought back by an idle one after a second move either`() throws {
     let folder = try TemporaryFolder()
     let idle = try folder.open(isShared: false)
@@ -262,7 +262,7 @@ struct MovedFileTests {
     #expect(try next.load("n") == .integer(100))
   }
 
-  @Test(.tags(.process), .wholeRun) func `a writer that was stopped while the journal was moved loses nothing when it goes on`()
+  @Test(.tags(.process), .defaultRun) func `a writer that was stopped while the journal was moved loses nothing when it goes on`()
     throws
   {
     let folder = try TemporaryFolder()

@@ -88,7 +88,7 @@ struct ObservationTests {
     subscription.cancel()
   }
 
-  @Test(.tags(.kill, .process), .wholeRun) func `each set of another process is told at once, by its process, without a fold`()
+  @Test(.tags(.kill, .process), .defaultRun) func `each set of another process is told at once, by its process, without a fold`()
     throws
   {
     let folder = try TemporaryFolder()
@@ -109,7 +109,7 @@ struct ObservationTests {
     tool.finish()
   }
 
-  @Test(.tags(.process), .wholeRun) func `a process that dies before it can tell is heard of by its death`() throws {
+  @Test(.tags(.process), .defaultRun) func `a process that dies before it can tell is heard of by its death`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     let heard = try Heard(store.changes)
@@ -127,7 +127,7 @@ struct ObservationTests {
     eventually { store.engine.state.withLock { $0.journal?.memory.isArmed ?? false } }
   }
 
-  @Test(.tags(.process), .wholeRun) func `Foundation's write is told, without a process`() throws {
+  @Test(.tags(.process), .defaultRun) func `Foundation's write is told, without a process`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     try store.save(.integer(1), for: "k")
@@ -199,7 +199,7 @@ struct ObservationTests {
     #expect(heard.all.count == 1)
   }
 
-  @Test(.tags(.process), .wholeRun) func `with many writers the last word on each name is its final value`() throws {
+  @Test(.tags(.process), .defaultRun) func `with many writers the last word on each name is its final value`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     let seen = Mutex<[String: PlainForm?]>([:])
@@ -261,7 +261,7 @@ struct ObservationTests {
     #expect(last?.wait { $0.all == [.ended] } ?? false)
   }
 
-  @Test(.tags(.kill, .process), .wholeRun) func `a journal deleted by hand is followed by its successor`() throws {
+  @Test(.tags(.kill, .process), .defaultRun) func `a journal deleted by hand is followed by its successor`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     try store.save(.integer(1), for: "a")
@@ -276,7 +276,7 @@ struct ObservationTests {
     tool.finish()
   }
 
-  @Test(.tags(.kill, .process), .wholeRun) func `a folder moved away and made again is watched again`() throws {
+  @Test(.tags(.kill, .process), .defaultRun) func `a folder moved away and made again is watched again`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     try store.save(.integer(1), for: "a")
@@ -286,7 +286,7 @@ struct ObservationTests {
     try FileManager.default.moveItem(atPath: folder.path.string, toPath: moved)
     try FileManager.default.moveItem(atPath: moved, toPath: folder.path.string)
     // The folder is looked for again after a second. A set before that would be found then; this one is most often told.
-    usleep(1_200_000)
+    usleep(1_200_000)  // No event: its watch is made again in silence.
     let tool = try Tool("pace", folder, arguments: [], hasInput: true)
     tool.send("next\n")
     #expect(heard.waitFor("n"))
@@ -294,7 +294,7 @@ struct ObservationTests {
     tool.finish()
   }
 
-  @Test(.tags(.kill, .process), .wholeRun) func `nobody watches: no system call; a watcher that died: one`() throws {
+  @Test(.tags(.kill, .process), .defaultRun) func `nobody watches: no system call; a watcher that died: one`() throws {
     let folder = try TemporaryFolder()
     let bells = Atomic<Int>(0)
     var calls = SystemCalls()
@@ -315,7 +315,7 @@ struct ObservationTests {
     #expect(bells.load(ordering: .relaxed) == 1)
   }
 
-  @Test(.tags(.process), .wholeRun) func `a forked child cannot observe, and its parent goes on`() throws {
+  @Test(.tags(.process), .defaultRun) func `a forked child cannot observe, and its parent goes on`() throws {
     let folder = try TemporaryFolder()
     let output = try Tool("fork-observed", folder).finish()
     #expect(output.contains("afterFork"))
@@ -356,7 +356,7 @@ struct ObservationTests {
     let size = StorageKey("n", default: 0)
   }
 
-  @Test(.tags(.process), .wholeRun) func `a router's sequence follows another process and ends with the store`() async throws {
+  @Test(.tags(.process), .defaultRun) func `a router's sequence follows another process and ends with the store`() async throws {
     let folder = try TemporaryFolder()
     let store = try folder.open(), keys = Keys()
     let router = try StorageRouter(plain: store, vault: MemoryStore<Vault>(), keys: keys)

@@ -21,7 +21,7 @@ struct PreparedBatchTests {
     ("prepared", false), ("deciding", false), ("decided", true), ("committed", true), ("commitDurable", true),
   ]
 
-  @Test(.tags(.process), .wholeRun, arguments: steps)
+  @Test(.tags(.process), .defaultRun, arguments: steps)
   func `whoever comes next completes or drops what a dead process left`(_ step: String, _ isDecided: Bool) throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)
@@ -39,7 +39,7 @@ struct PreparedBatchTests {
     #expect(try Tool("outcome", folder, "none").finish() == told)
   }
 
-  @Test(.tags(.process), .wholeRun, arguments: ["unreadable", "none"])
+  @Test(.tags(.process), .defaultRun, arguments: ["unreadable", "none"])
   func `when the outcome cannot be learnt its keys throw and the others work, across folds`(_ lookup: String) throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)
@@ -68,7 +68,7 @@ struct PreparedBatchTests {
     #expect(try store.load("a") == .string("after"), "a store that could not tell learns it from the journal")
   }
 
-  @Test(.tags(.process), .wholeRun) func `a running reader learns the outcome by itself once the writer has died`() throws {
+  @Test(.tags(.process), .defaultRun) func `a running reader learns the outcome by itself once the writer has died`() throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)
     let place = folder.decisions
@@ -196,7 +196,7 @@ struct PreparedBatchTests {
     #expect(try other.load("a") == .string("before") && store.load("new") == .integer(2))
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `where not even that can be written, whoever comes next finds no decision and drops the batch`() throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)
@@ -302,7 +302,7 @@ struct PreparedBatchTests {
     if case .pending? = kind(body) { true } else { false }
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `values that only a batch of unknown outcome would make are not removed, and that is said`() throws {
     let folder = try TemporaryFolder()
     try Tool("commit-and-die", folder, "decided", folder.decisions.string).finish()

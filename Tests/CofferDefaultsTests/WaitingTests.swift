@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct WaitingTests {
   @Test func `all threads that wait are told after one and the same time, and readers do not wait`() throws {
     let folder = try TemporaryFolder()

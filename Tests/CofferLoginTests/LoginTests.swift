@@ -7,7 +7,7 @@ import Testing
 @testable import CofferLogin
 
 /// Logins at real servers, case by case. What a whole program does in a fault is in `LoginFaultTests`.
-@Suite(.tags(.process), .wholeRun) struct LoginTests {
+@Suite(.tags(.process), .defaultRun) struct LoginTests {
   private func text(_ form: SecretForm?) -> String { form?.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } ?? "" }
 
   private func client(_ server: OAuthServer) async throws -> OAuthClient {
@@ -36,11 +36,15 @@ import Testing
     let server = try OAuthServer(kind)
     let login = try await client(server).loginByCode()
     #expect(login.verificationURL == "\(server.issuer)/device" && login.completeURL?.hasSuffix(login.userCode) == true)
-    async let waited = login.wait()
-    // The server is asked once before: it waits for the person.
-    try await Task.sleep(for: .seconds(1.5))
-    try server.control("allow", ["code": login.userCode])
-    let tokens = try await waited
+    let cancellation = Cancellation()
+    var pauses = 0
+    let tokens = try login.wait(cancellation) {
+      pauses += 1
+      // The server is asked once before: it waits for the person.
+      if pauses == 2 { try server.control("allow", ["code": login.userCode]) }
+      cancellation.sleep($0)
+    }
+    #expect(pauses >= 2)
     #expect(try server.takes(text(tokens.access)))
     #expect(tokens.type.lowercased() == "bearer" && tokens.scope == "read")
     let life = try #require(tokens.expires).timeIntervalSinceNow
@@ -73,10 +77,13 @@ import Testing
   @Test(arguments: OAuthServer.Kind.withCodes)
   func `a server that wants to be asked less often is`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
-    let start = ContinuousClock.now
-    _ = try await device(client(server), server, "slow", "allow")
-    // One second, the server's interval, and then five more than that.
-    #expect(ContinuousClock.now - start >= .seconds(6.9))
+    let login = try await client(server).loginByCode()
+    try server.control("allow", ["code": login.userCode])
+    try server.fault(400, #"{"error": "slow_down"}"#, at: "/token")
+    var pauses: [Double] = []
+    _ = try login.wait(Cancellation()) { pauses.append($0) }
+    // The server's interval, and then five seconds more than that.
+    #expect(pauses == [1, 6])
   }
 
   @Test(arguments: OAuthServer.Kind.withCodes)
@@ -84,7 +91,7 @@ import Testing
     let server = try OAuthServer(kind)
     let login = try await client(server).loginByCode()
     let waiting = Task { try await login.wait() }
-    try await Task.sleep(for: .milliseconds(200))
+    try await poll("the server is asked") { try server.control("counts")["token"] == 1 }
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
   }

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferPostgres
 
 /// A network between a client and its server that loses packets, and tells neither.
-@Suite(.tags(.campaign, .process), .wholeRun) struct NetworkFaultCampaign {
+@Suite(.tags(.campaign, .process, .root), .wholeRun) struct NetworkFaultCampaign {
   /// What the place says, in seconds.
   private static let patience = 1
   /// A connection is waited for, and an answer, each for the place's time and two seconds; a connection that turns out to be lost is made once

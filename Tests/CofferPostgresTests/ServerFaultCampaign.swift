@@ -132,7 +132,7 @@ import Testing
     let crashes = Campaign.size(short: 3, long: 200)
     var longest = Duration.zero
     for crash in 0..<crashes {
-      usleep(useconds_t.random(in: 100_000...900_000))
+      usleep(useconds_t.random(in: 100_000...900_000))  // No event: any moment.
       let start = ContinuousClock.now
       try server.crash()
       eventually("a write is acknowledged after crash \(crash)") {

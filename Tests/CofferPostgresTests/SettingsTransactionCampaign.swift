@@ -169,7 +169,7 @@ import Testing
     for kill in 0..<Campaign.size(short: 3, long: 400) {
       let tool = try PostgresTool("shared-both", shared.url, key, "\(kill)")
       try eventually("it writes") { try router.value(for: keys.theme).hasPrefix("\(kill) ") }
-      usleep(useconds_t.random(in: 0...60_000))
+      usleep(useconds_t.random(in: 0...60_000))  // No event: any moment.
       let possible = try tool.possibleValues(&tally)
       let stored = try found(in: router)
       #expect(possible.map { "\(kill) \($0)" }.contains(stored), "\(stored) of \(possible)")
@@ -182,7 +182,7 @@ import Testing
       try eventually("all write") {
         try router.value(for: keys.theme).hasPrefix("both ") && router.plain.names().count == 4
       }
-      usleep(useconds_t.random(in: 50_000...400_000))
+      usleep(useconds_t.random(in: 50_000...400_000))  // No event: any moment.
       let start = ContinuousClock.now
       try server.crash()
       eventually("a write is acknowledged after crash \(crash)") {

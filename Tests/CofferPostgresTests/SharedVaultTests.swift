@@ -11,7 +11,7 @@ import Testing
 @testable import CofferPostgres
 
 /// What a vault in a file does, one on a server does too.
-@Suite(.tags(.process), .wholeRun) struct SharedVaultTests {
+@Suite(.tags(.process), .defaultRun) struct SharedVaultTests {
   @Test func `a vault on a server is made, opened and used as one in a file`() throws {
     let shared = try SharedVault()
     #expect(kind { _ = try shared.unlock() } == .noVault)

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What is declared of libraries that are loaded when they are asked for is what their headers say: a slip would be a crash.
-@Suite(.tags(.process), .wholeRun) struct LibraryHeaderTests {
+@Suite(.tags(.process), .defaultRun) struct LibraryHeaderTests {
   private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appending(path: "../../Sources/CCofferLibraries").standardized.path()
 

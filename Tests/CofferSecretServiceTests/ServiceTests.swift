@@ -9,7 +9,7 @@ import Testing
 @testable import CofferSecretService
 
 /// What programs get that ask for secrets, over a bus of their own.
-@Suite(.tags(.process), .wholeRun) struct ServiceTests {
+@Suite(.tags(.process), .defaultRun) struct ServiceTests {
   @Test func `an item is stored, found, read, changed and deleted, and is an item of the vault`() throws {
     let service = try TestService()
     let client = try BusClient(service.bus.address)

@@ -34,37 +34,3 @@ final class BlockingExecutor: TaskExecutor {
     waiting.signal()
   }
 }
-
-/// Lets some tests at a time run, so that a test that has begun waits in no line with those that have not.
-final class Turns: Sendable {
-  private struct State {
-    var free: Int
-    var waiting: [CheckedContinuation<Void, Never>] = []
-  }
-  private let state: Mutex<State>
-
-  init(_ count: Int) { state = Mutex(State(free: count)) }
-
-  func take() async {
-    await withCheckedContinuation { waiter in
-      let isFree = state.withLock { state in
-        guard state.free > 0 else {
-          state.waiting.append(waiter)
-          return false
-        }
-        state.free -= 1
-        return true
-      }
-      if isFree { waiter.resume() }
-    }
-  }
-
-  func giveBack() {
-    let next = state.withLock { state in
-      guard state.waiting.isEmpty else { return Optional(state.waiting.removeFirst()) }
-      state.free += 1
-      return nil
-    }
-    next?.resume()
-  }
-}

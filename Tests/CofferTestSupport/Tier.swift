@@ -1,45 +1,55 @@
+internal import CCofferTestSupport
 internal import Foundation
+internal import Synchronization
 public import Testing
 
-/// Which tests a run takes: `COFFER_TESTS=fast` leaves out what is ``Testing/Trait/wholeRun``; without the variable all are run.
-enum Tier: String {
+/// Which tests a run takes, by `COFFER_TESTS`. Those without a ``TierRun`` are in each. Without the variable a run that names its tests, by
+/// `--filter`, takes them all.
+enum Tier: String, CaseIterable {
+  /// No test that has one.
   case fast
+  /// Those of ``Testing/Trait/defaultRun``.
+  case standard = "default"
+  /// Those of ``Testing/Trait/wholeRun``.
+  case whole
+  /// Both.
   case all
+  /// Of both those with the tag `root`.
+  case root
 
   static let current: Tier = {
-    guard let name = ProcessInfo.processInfo.environment["COFFER_TESTS"] else { return .all }
+    guard let name = ProcessInfo.processInfo.environment["COFFER_TESTS"] else {
+      return CommandLine.arguments.contains("--filter") ? .all : .standard
+    }
     guard let tier = Tier(rawValue: name) else {
-      preconditionFailure("COFFER_TESTS is \"fast\" or \"all\", and not \"\(name)\"")
+      preconditionFailure("COFFER_TESTS is one of \(Tier.allCases.map(\.rawValue)), and not \"\(name)\"")
     }
     return tier
   }()
 }
 
-/// Belongs to the whole run alone: a fast one, with `COFFER_TESTS=fast`, reports it as skipped.
+/// Belongs to the tiers above the fast one, which report it as skipped where they leave it out. The trait of a test goes before that of its suite.
 ///
-/// Such tests wait for programs and files, and run on threads that may (see ``BlockingExecutor``). They begin once the others are mostly
-/// over: Swift Testing begins all tests at once, and for a minute each task of Swift's pool would stand in one line with a thousand of them,
-/// also one whose time is limited.
-public struct WholeRun: TestTrait, SuiteTrait, TestScoping {
-  private let condition = ConditionTrait.enabled(
-    if: Tier.current == .all, "it starts programs or tries many cases; COFFER_TESTS=fast leaves it out")
+/// Such tests wait for programs and files, and run on threads that may (see ``BlockingExecutor``).
+public struct TierRun: TestTrait, SuiteTrait, TestScoping {
+  let tier: Tier
+
+  private static let running = Atomic(0)
+  private static let width = ProcessInfo.processInfo.environment[COFFER_TEST_WIDTH].flatMap(Int.init) ?? 0
 
   /// For each test of a suite.
   public var isRecursive: Bool { true }
-  /// Some more than there are threads: a few of them sleep without one.
-  private static let turns = Turns(BlockingExecutor.threads + 4)
 
-  /// Skips the test in a fast run.
-  public func prepare(for test: Test) async throws { try await condition.prepare(for: test) }
-
-  /// Waits until a new task of Swift's pool begins at once; however busy the machine, two minutes are enough.
-  private static func waitForCalm() async {
-    let start = ContinuousClock.now
-    var asked: ContinuousClock.Instant
-    repeat {
-      asked = .now
-      await Task.detached {}.value
-    } while asked.duration(to: .now) > .milliseconds(100) && start.duration(to: .now) < .seconds(120)
+  /// Skips the test where the run leaves it out.
+  public func prepare(for test: Test) async throws {
+    guard !test.isSuite, let own = test.traits.last(where: { $0 is Self }) as? Self else { return }
+    let isTaken =
+      switch Tier.current {
+      case .all: true
+      case .root: test.tags.contains(.root)
+      default: Tier.current == own.tier
+      }
+    try await ConditionTrait.enabled(if: isTaken, "COFFER_TESTS=\(Tier.current.rawValue) leaves it out").prepare(for: test)
   }
 
   /// Runs the test where it may wait.
@@ -47,14 +57,16 @@ public struct WholeRun: TestTrait, SuiteTrait, TestScoping {
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     guard testCase != nil else { return try await function() }
-    await Self.turns.take()
-    defer { Self.turns.giveBack() }
-    await Self.waitForCalm()
+    let running = Self.running.add(1, ordering: .relaxed).newValue
+    defer { Self.running.subtract(1, ordering: .relaxed) }
+    #expect(running <= Self.width, "COFFER_TEST_WIDTH bounds how many tests run at once")
     try await withTaskExecutorPreference(BlockingExecutor.shared) { try await function() }
   }
 }
 
-extension Trait where Self == WholeRun {
-  /// Belongs to the whole run alone, and may wait.
-  public static var wholeRun: Self { WholeRun() }
+extension Trait where Self == TierRun {
+  /// No part of a fast run: it starts programs, and may wait.
+  public static var defaultRun: Self { TierRun(tier: .standard) }
+  /// Part of the whole run alone: it tries many cases.
+  public static var wholeRun: Self { TierRun(tier: .whole) }
 }

@@ -23,7 +23,7 @@ import Testing
     (.quotesValues, [.errors]),
   ]
 
-  @Test(.tags(.slow), .wholeRun, arguments: faults) func `a broken store fails the check that is about its fault`(
+  @Test(.tags(.slow), .defaultRun, arguments: faults) func `a broken store fails the check that is about its fault`(
     fault: BrokenStore.Fault, checks: Set<ConformanceCheck>
   ) async throws {
     var suite = StoreConformance<Plain>("broken") { BrokenStore(fault) }

@@ -240,7 +240,7 @@ private func note(_ test: String, _ store: DefaultsStore) {
     try storage.save(.integer(1), for: "a")
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `what makes a mock fail may look at what the mock has counted and holds`() async {
     await #expect(processExitsWith: .success) {
       let storage = MockStore<Plain>()

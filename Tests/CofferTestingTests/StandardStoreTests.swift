@@ -22,7 +22,7 @@ private struct Keys: KeySpace {
 }
 
 /// The store that a program shares is as good as one that it opened.
-@Suite(.tags(.process), .wholeRun) struct StandardStoreTests {
+@Suite(.tags(.process), .defaultRun) struct StandardStoreTests {
   @Test func `the standard store conforms`() async {
     await #expect(processExitsWith: .success) {
       try await withStandardStore { standard, _ in

@@ -10,7 +10,7 @@ import Foundation
 import Testing
 
 /// Credentials from files, as the command line reads them, and from the environment.
-@Suite(.serialized, .tags(.process), .wholeRun) struct CredentialFileTests {
+@Suite(.serialized, .tags(.process), .defaultRun) struct CredentialFileTests {
   private func withFolder(_ body: (FilePath) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

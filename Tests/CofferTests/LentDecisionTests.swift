@@ -9,7 +9,7 @@ import SystemPackage
 import Testing
 
 /// A process that dies within a transaction, and programs that open both stores by themselves afterwards.
-@Suite(.tags(.process), .wholeRun) struct LentDecisionTests {
+@Suite(.tags(.process), .defaultRun) struct LentDecisionTests {
   struct Keys: KeySpace {
     let theme = StorageKey("theme", default: "absent")
     let token = StorageKey("token", secret: String.self)

@@ -6,7 +6,7 @@ internal import Synchronization
 internal import Testing
 
 /// The README says nothing that is not run here. Its examples use the standard places, so they run under a `COFFER_HOME`.
-@Suite(.serialized, .tags(.process), .wholeRun)
+@Suite(.serialized, .tags(.process), .defaultRun)
 struct ReadmeTests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()

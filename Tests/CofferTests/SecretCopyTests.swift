@@ -25,7 +25,7 @@ import Testing
     return SecretMemory.regionsMade - before
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `a secret is copied into guarded memory twice on its way down, and once on its way up`() async {
     // In a process of its own: others take guarded memory meanwhile.
     await #expect(processExitsWith: .success) {

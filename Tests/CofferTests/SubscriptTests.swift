@@ -48,7 +48,7 @@ import Testing
     withExtendedLifetime(listener) {}
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `a failure goes to standard error once the only listener, of the main actor, is gone`() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       try await MainActor.run {

@@ -158,7 +158,7 @@ internal import Testing
     try expect(.reentrant) { try closures.mutate { _ in try closures.mutate { _ in } } }
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `an atomic value that is written inside its own write throws, from mutate and from an observer`() async {
     await #expect(processExitsWith: .success) { try Self.writeInsideWrites() }
   }

@@ -76,7 +76,7 @@ internal import Testing
     #expect(editor.looks == [.light, .dark])
   }
 
-  @Test(.tags(.process), .wholeRun) func `the example of suites does what the article says`() async {
+  @Test(.tags(.process), .defaultRun) func `the example of suites does what the article says`() async {
     await #expect(processExitsWith: .success) {
       let bench = try Bench()
       let home = bench.places.defaults.removingLastComponent().string

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Testing
 
 /// Each rule that the compiler keeps, held against the compiler.
-@Suite(.serialized, .tags(.process), .wholeRun)
+@Suite(.serialized, .tags(.process), .defaultRun)
 struct ForbiddenProgramTests {
   @Test func `what the types forbid does not compile, with the sentence that says what to do`() throws {
     try expectRefusals(of: ForbiddenProgram.typed, with: ["-typecheck"])

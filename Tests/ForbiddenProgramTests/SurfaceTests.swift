@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What a program sees that imports one product, held against the compiler.
-@Suite(.serialized, .tags(.process), .wholeRun)
+@Suite(.serialized, .tags(.process), .defaultRun)
 struct SurfaceTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()

@@ -1,3 +1,4 @@
+internal import CCofferTestSupport
 internal import Dispatch
 internal import Foundation
 
@@ -8,6 +9,7 @@ enum TestTool {
     let words = Array(CommandLine.arguments.dropFirst())
     guard let verb = words.first else { return refuse("a verb is missing") }
     let arguments = Array(words.dropFirst())
+    if verb == "visible" { return become(arguments) }
     if try CrashStateVerbs.run(verb, arguments) { return }
     // The plain store's last, whose verbs are the words that remain.
     if try VaultVerbs.run(verb, arguments) || TransactionVerbs.run(verb, arguments) || PlainVerbs.run(verb, arguments) { return }
@@ -25,6 +27,13 @@ enum TestTool {
     }
     done.wait()
     return try result.get()
+  }
+
+  /// Becomes the program `words`, which can no longer hide itself.
+  private static func become(_ words: [String]) {
+    guard coffer_test_stay_visible() else { return refuse("seccomp(2): \(String(cString: strerror(errno)))") }
+    execv(words[0], words.map { strdup($0) } + [nil])
+    refuse("\(words[0]): \(String(cString: strerror(errno)))")
   }
 
   private static func refuse(_ reason: String) {

@@ -73,10 +73,10 @@ struct RandomDeathCampaign {
       if counts.rounds % 100 == 99 { crowd = try Crowd(isOverAgent: false) }
       try crowd.begin()
       let victims = [0, 1, 2].shuffled(using: &random).prefix(.random(in: 1...3, using: &random))
-      usleep(.random(in: 0...20_000, using: &random))
+      usleep(.random(in: 0...20_000, using: &random))  // No event: any moment.
       for victim in victims {
         crowd.writers[victim]?.signal(SIGKILL)
-        usleep(.random(in: 0...7_000, using: &random))
+        usleep(.random(in: 0...7_000, using: &random))  // No event: any moment.
       }
       crowd.kill(victims)
       counts.note(crowd.answers())

@@ -6,7 +6,7 @@ import Testing
 
 /// Deaths and errors after which the vault's half of a transaction is in its log and nobody has seen it, with other processes alive, so
 /// that SQLite recovers nothing before they are gone too.
-@Suite(.tags(.kill, .process), .wholeRun)
+@Suite(.tags(.kill, .process), .defaultRun)
 struct TornTransactionTests {
   /// The first sync of the vault's log.
   static func atTheSync(of home: Home, _ fault: String) -> [String] {
@@ -164,7 +164,7 @@ struct TornTransactionTests {
     #expect(try home.run("transact", home.path, home.keyFile, "new", "decided").status == SIGKILL)
     keeper.freeze()
     try FileManager.default.moveItem(atPath: home.path + "/.app.plist.coffer", toPath: home.path + "/aside")
-    // The next look at the journal's name is at most 100 ms away.
+    // No event: the next look at the journal's name is at most 100 ms away.
     usleep(150_000)
     #expect(carrier.ask("write x") == nil)
     let wal = home.vaultPath.string + "-wal"

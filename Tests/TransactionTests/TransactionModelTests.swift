@@ -79,7 +79,7 @@ struct TransactionModelTests {
       let number = Int.random(in: 1...3, using: &random)
       if let (peer, requests) = peers[number] {
         if deaths < 2, Int.random(in: 0..<3, using: &random) == 0 {
-          usleep(.random(in: 0...6_000, using: &random))
+          usleep(.random(in: 0...6_000, using: &random))  // No event: any moment.
           peer.kill()
           try home.append("\(peer.toolProcess) dies\n", to: file)
           peers[number] = nil

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Whom the vault's log names when an agent makes the change.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct AgentLogTests {
   private struct Entry: Decodable, Equatable { let event: String, user: UInt32, process: UInt32, program: String }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferCLI
 
 /// Programs that ask where no terminal is.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct AskpassTests {
   private let passphrase = "plum 100% sofa kité"
 

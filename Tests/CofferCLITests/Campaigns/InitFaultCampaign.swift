@@ -38,16 +38,12 @@ struct InitFaultCampaign {
 
   @Test func `a vault whose new name may be lost with the power is made, and its key file stays`() throws {
     let home = try Home()
-    let log = home.path + "/trace"
-    let line = ["strace", "-f", "-qq", "-y", "-o", log, "-e", "trace=fdatasync"]
-    let command = [Home.coffer, "init", "-q", "--new-key-file", home.path + "/key"]
-    guard let traced = try home.program(line + command), traced.status == 0 else {
-      try Test.skip("strace cannot trace a process here")
-    }
+    let command = "init -q --new-key-file \(home.path)/key"
+    #expect(try home.traced(["-y", "-e", "trace=fdatasync"], command).status == 0)
     let syncs = try home.content("trace").split(separator: "\n").filter { $0.contains(" fdatasync(") }
     let last = try #require(syncs.lastIndex { $0.contains("/data>)") }) + 1
     for name in ["data", "state", "key"] { try FileManager.default.removeItem(atPath: "\(home.path)/\(name)") }
-    let answer = try #require(try home.program(line + ["-e", "inject=fdatasync:error=EIO:when=\(last)"] + command))
+    let answer = try home.traced(["-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=\(last)"], command)
     #expect(answer.status == 74 && answer.err.contains("may be lost with the power"), "\(answer)")
     #expect(answer.err.contains("keep the new key file \(home.path)/key"), "\(answer)")
     try home.transcript("vault list --key-file \(home.path)/key -q")

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferCLI
 
 /// Programs that do not do their part.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct BoundedCommandTests {
   /// As the program does when it starts.
   init() { signal(SIGPIPE, SIG_IGN) }

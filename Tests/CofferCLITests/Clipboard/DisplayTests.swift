@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// The real programs, at a display that nobody sees.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct DisplayTests {
   /// A display server for as long as this lives.
   private final class Display {

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// The clipboard of the terminal itself: the escape sequence OSC 52.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct TerminalClipboardTests {
   private func home() throws -> Home {
     let home = try Home.withVault()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct AuthCommandTests {
   @Test
   func `a token goes in by standard input, comes out as its bytes, and goes with the logout`() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct GenerateCommandTests {
   @Test
   func `passwords of the asked length and classes, with their bits on standard error`() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct InjectCommandTests {
   private func home() throws -> Home {
     let home = try Home.withVault()
@@ -54,7 +54,7 @@ struct InjectCommandTests {
         == ["data", "key", "link", "out", "state", "t"])
   }
 
-  @Test
+  @Test(.tags(.root))
   func `a pipe or a device is written through where it is the user's own or root's alone`() throws {
     for kind in [S_IFIFO, S_IFCHR, S_IFSOCK] {
       #expect(SecretOutputFile.mayWrite(kind | 0o666, owner: 1000, user: 1000))

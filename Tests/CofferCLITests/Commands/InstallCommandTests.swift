@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct InstallCommandTests {
   @Test
   func `the program and its names are put in place, again and again, and work from there`() throws {
@@ -234,7 +234,7 @@ struct InstallCommandTests {
     #expect(left == ["share", "share/man", "share/man/man1", "share/man/man7"])
   }
 
-  @Test
+  @Test(.tags(.root))
   func `uninstall succeeds beside a folder that is busy, and removes what is in it`() throws {
     let home = try Home()
     #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)

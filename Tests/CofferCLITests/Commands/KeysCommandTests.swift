@@ -7,7 +7,7 @@ import Testing
 @testable import CofferCLI
 
 /// `coffer keys`, on a schema that a router writes.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct KeysCommandTests {
   private struct Keys: KeySpace {
     let theme = StorageKey("theme", default: "light").renamed(from: "colors")

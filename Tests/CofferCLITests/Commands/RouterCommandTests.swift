@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct RouterCommandTests {
   @Test
   func `a new key says which store, and from then on the store is found`() throws {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The rules of set, get, delete, list and explain, one by one, on both real stores.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct RouterRulesTests {
   @Test(arguments: [
     ("--bool true", "off", "false"), ("--int 7", "-8", "-8"), ("--float 0.5", "-1e3", "-1000.0"), ("x", "-5", "-5"),

@@ -43,7 +43,7 @@ import Testing
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server, for: 1)
     let count = Campaign.isLong ? 64 : 8
-    sleep(1)
+    sleep(1)  // No event: the token ends.
     let all = try (0..<count).map { _ in try home.start(["auth", "token", "git.example"]) }
     let ends = try all.map { try $0.end() }
     #expect(ends.allSatisfy { $0.status == 0 } && Set(ends.map(\.out)).count == 1)
@@ -55,7 +55,7 @@ import Testing
   func `a token that has ended is renewed for other programs too`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server, for: 1)
-    sleep(1)
+    sleep(1)  // No event: the token ends.
     let answer = try home.coffer("credential kubectl git.example").out
     let token = try home.coffer("auth token").out
     #expect(answer.contains("\"token\":\"\(token)\"") && answer.contains("expirationTimestamp"))
@@ -67,7 +67,7 @@ import Testing
   func `a server that refuses, or is away, is told by the status, and the login stays`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server, for: 1)
-    sleep(1)
+    sleep(1)  // No event: the token ends.
     try server.fault(400, "{\"error\": \"invalid_grant\"}")
     try home.transcript("auth token", err: "the server refuses to renew the login: invalid_grant", exit: 77)
     try server.fault(503)

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Commands that tell what is so.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct StatusCommandTests {
   @Test
   func `status without anything, and with a vault`() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// What `coffer credential` answers, protocol by protocol.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct CredentialFaceTests {
   private func object(_ answer: Home.Answer) throws -> [String: Any] {
     try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any], "\(answer.err)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct GitCredentialTests {
   private static let place = "protocol=https\nhost=example.com\n"
 
@@ -15,7 +15,7 @@ struct GitCredentialTests {
     let home = try home()
     try home.transcript("credential git get", in: Self.place)
     try home.transcript("credential git store", in: Self.place + "username=ada\npassword=one\n")
-    usleep(5_000)
+    usleep(5_000)  // No event: the next is written later.
     try home.transcript("credential git store", in: Self.place + "username=bob\npassword=two\n\n")
     try home.transcript("credential git get", in: Self.place + "username=ada\n\n", out: "username=ada\npassword=one\n")
     try home.transcript("credential git get", in: Self.place, out: "username=bob\npassword=two\n")

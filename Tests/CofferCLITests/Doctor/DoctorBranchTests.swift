@@ -8,7 +8,7 @@ import Testing
 @testable import CofferCLI
 
 /// What `coffer doctor` finds beside single files: other vaults, agents, owners, limits.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct DoctorBranchTests {
   private struct Finding: Decodable { let check: String, severity: String, what: String, place: String?, cure: String }
   private struct Report: Decodable { let findings: [Finding] }
@@ -114,7 +114,7 @@ struct DoctorBranchTests {
     #expect(expected.count == 1 && expected.first?.what.contains("neither a vault's id nor invitations") == true, "\(expected)")
   }
 
-  @Test
+  @Test(.tags(.root))
   func `to root in a user's home the cure is to leave sudo out`() throws {
     guard geteuid() == 0 else { try Test.skip("only root can give files away") }
     let home = try Home.sound()
@@ -161,7 +161,7 @@ struct DoctorBranchTests {
     #expect(try findings("sockets", home).isEmpty)
   }
 
-  @Test
+  @Test(.tags(.root))
   func `folders and files of another user`() throws {
     guard geteuid() == 0 else { try Test.skip("only root can give files away") }
     let nobody: uid_t = 65534

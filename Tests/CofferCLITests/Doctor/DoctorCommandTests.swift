@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct DoctorCommandTests {
   private func findings(_ home: Home, with variables: [String: String] = [:]) throws -> (status: Int32, [[String: Any]]) {
     let answer = try home.coffer("doctor --json", with: variables)

@@ -4,7 +4,7 @@ import SystemPackage
 import Testing
 
 /// Files that are not what they should be: each has its exit status, a message with a cure, and nothing is changed.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct BadFilesTests {
   private func refuses(
     _ home: Home, _ status: Int32, _ words: String, command: String = "vault get s",
@@ -90,7 +90,7 @@ struct BadFilesTests {
     try refuses(home, 77, "has 2 names")
   }
 
-  @Test(arguments: ["/", "/usr", "/etc", "/usr/bin", "/var/lib"])
+  @Test(.tags(.root), arguments: ["/", "/usr", "/etc", "/usr/bin", "/var/lib"])
   func `nobody is told to close a folder of the system to others`(folder: String) throws {
     let home = try Home.withVault()
     let vault = FilePath(folder).appending("none.vault").string
@@ -102,7 +102,7 @@ struct BadFilesTests {
     #expect(!FileManager.default.fileExists(atPath: vault))
   }
 
-  @Test
+  @Test(.tags(.root))
   func `another user's vault is refused`() throws {
     guard geteuid() == 0 else { try Test.skip("only root can give a file to another user") }
     let home = try filled()
@@ -157,7 +157,7 @@ struct BadFilesTests {
     try refuses(home, 65, "com.example.app.plist", command: "defaults write com.example.app theme light")
   }
 
-  @Test
+  @Test(.tags(.root))
   func `a full disk is said, and what was there stays`() throws {
     let home = try Home()
     let disk = try home.smallDisk("256k")

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What was stored can be read where there is no room for a byte more.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.root, .process), .defaultRun)
 struct FullDiskTests {
   @Test
   func `a vault on a full disk is read, by commands and by the agent that holds it`() throws {

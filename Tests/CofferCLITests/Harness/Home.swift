@@ -192,7 +192,7 @@ final class Child {
         Issue.record("the program did not end within ten minutes")
         return 137
       }
-      usleep(2_000)
+      usleep(2_000)  // No event: each wait for a child of this process takes a thread.
     }
   }
 }

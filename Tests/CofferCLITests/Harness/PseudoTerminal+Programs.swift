@@ -4,8 +4,8 @@ import Testing
 extension PseudoTerminal {
   /// Starts another program with this as its only terminal; nil where it is not installed.
   func program(_ words: [String], in home: Home, with variables: [String: String] = [:]) throws -> Child? {
-    let folders = (home.environment["PATH"] ?? "").split(separator: ":").map(String.init)
-    let files: [String] = folders.map { "\($0)/\(words[0])" }
+    let folders = words[0].hasPrefix("/") ? [""] : (home.environment["PATH"] ?? "").split(separator: ":").map { $0 + "/" }
+    let files: [String] = folders.map { $0 + words[0] }
     guard let file = files.first(where: { access($0, X_OK) == 0 }) else { return nil }
     return try Child(
       Array(words.dropFirst()), environment: home.environment.merging(variables) { $1 },

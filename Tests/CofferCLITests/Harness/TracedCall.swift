@@ -21,6 +21,26 @@ struct TracedCall: CustomStringConvertible {
 }
 
 extension Home {
+  /// The words before a program that cannot hide itself, so that an ordinary user sees its memory, its environment, and in strace(1) its paths.
+  static let visible = [
+    URL(fileURLWithPath: coffer).deletingLastPathComponent().appendingPathComponent("TestTool").path, "visible",
+  ]
+
+  /// Runs `coffer` with the words of `line` under strace(1) with `options`, which writes to the file `trace`; the test is skipped where nothing
+  /// can be traced, and fails where a fault is asked for and none happened.
+  func traced(
+    _ options: [String], _ line: String, in input: String = "", _ location: SourceLocation = #_sourceLocation
+  ) throws -> (status: Int32, out: String, err: String) {
+    try Tracing.need()
+    let words = TracedCall.strace + ["-o", path + "/trace"] + options + Self.visible + [Self.coffer] + Self.words(line)
+    let answer = try #require(try program(words, in: input))
+    if options.contains(where: { $0.hasPrefix("inject=") }) {
+      let happened = try answer.status == 128 + SIGKILL || content("trace").contains(/\((INJECTED|DELAYED)\)/)
+      #expect(happened, "nothing was injected: \(options)", sourceLocation: location)
+    }
+    return answer
+  }
+
   /// Those of the calls `names` that the program `words` makes, in their order; the test is skipped where nothing can be traced.
   func calls(_ names: String, of words: [String]) throws -> [TracedCall] {
     try calls(names) { tracer in try program(tracer + words)?.status }

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferCLI
 
 /// The examples of the help.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct ExampleLineTests {
   @Test
   func `every command has an example, and every example is of a command`() throws {

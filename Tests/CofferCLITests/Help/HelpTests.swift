@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct HelpTests {
   @Test
   func `the first screen says in three lines what this is, and groups the commands`() throws {

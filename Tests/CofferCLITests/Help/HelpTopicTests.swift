@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct HelpTopicTests {
   @Test
   func `what a topic says is in the catalogue, letter for letter`() throws {

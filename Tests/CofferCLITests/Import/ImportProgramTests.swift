@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Imports at the shell, of files that the real programs make where they are installed.
-@Suite(.tags(.process), .wholeRun) struct ImportProgramTests {
+@Suite(.tags(.process), .defaultRun) struct ImportProgramTests {
   @Test func `every fixture comes in at the shell, without a word of what it is of`() throws {
     func names(_ answer: Home.Answer) -> [String] {
       answer.out.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }.sorted()
@@ -141,7 +141,7 @@ import Testing
     let text = String(decoding: try ImportFixture.content(file), as: UTF8.self)
     let path = try home.file(file, text.replacing(secret, with: canary))
     let terminal = try PseudoTerminal()
-    let child = try terminal.coffer("vault import \(path)", in: home)
+    let child = try #require(try terminal.program(Home.visible + [Home.coffer, "vault", "import", path], in: home))
     terminal.shows("Import them? [y/N]")
     let (guarded, ordinary) = try Self.mappings(of: child.id, holding: canary)
     #expect(guarded > 0 && ordinary.isEmpty, "\(ordinary)")

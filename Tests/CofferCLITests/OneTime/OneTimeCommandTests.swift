@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct OneTimeCommandTests {
   private static let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
   private static let uri = "otpauth://totp/GitHub:ada?secret=\(secret)&issuer=GitHub"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct ByteWordTests {
   /// Runs a line of sh in which `coffer` is the program.
   private func sh(_ home: Home, _ line: String) throws -> Home.Answer {

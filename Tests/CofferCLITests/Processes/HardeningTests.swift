@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct HardeningTests {
   @Test
   func `while it asks, the process can leave no core, gain no rights and be read by nobody`() throws {
@@ -142,7 +142,7 @@ struct HardeningTests {
       try shell("run -- /bin/sh -c '! [ -e /proc/self/fd/0 ] && ! [ -e /proc/self/fd/1 ]' 2>/dev/null <&- >&-", home).status == 0)
   }
 
-  @Test
+  @Test(.tags(.root))
   func `without /proc a command does what its arguments say`() throws {
     let home = try Home.withVault()
     let script = """

@@ -143,7 +143,7 @@ import Testing
       let child = try Child(
         ["store", "--label=x", "die", "\(delay)"], environment: home.environment,
         opening: [0: (secret, O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)], program: tool)
-      usleep(UInt32(delay % 20) * 700)
+      usleep(UInt32(delay % 20) * 700)  // No event: any moment.
       kill(child.id, SIGKILL)
       _ = try child.wait()
     }

@@ -99,7 +99,7 @@ import Testing
       // In every third round it holds the question in its hands when it dies.
       if round % 3 == 2 { kill(agent, SIGSTOP) }
       let killer = Thread {
-        usleep(5000 + delay)
+        usleep(5000 + delay)  // No event: any moment.
         kill(agent, SIGKILL)
       }
       killer.start()
@@ -124,7 +124,7 @@ import Testing
     let agent = try Self.agent(service.home)
     kill(agent, SIGSTOP)
     let killer = Thread {
-      usleep(150_000)
+      usleep(150_000)  // No event: a stopped process does not tell that it was asked.
       kill(agent, SIGKILL)
     }
     killer.start()

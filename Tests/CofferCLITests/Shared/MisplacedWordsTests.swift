@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Words that name one kind of place where another belongs.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct MisplacedWordsTests {
   @Test
   func `the place of a server is refused where a file belongs, and its password is not repeated`() throws {

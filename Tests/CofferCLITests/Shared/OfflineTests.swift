@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Reading a vault whose server is away, from its mirror.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct OfflineTests {
   /// A started `coffer` and what it says.
   private func start(_ line: String, _ home: Home) throws -> (child: Child, said: () -> String, told: () -> String) {
@@ -173,7 +173,7 @@ struct OfflineTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/m") == ["team"])
   }
 
-  @Test
+  @Test(.tags(.root))
   func `a refresh that finds no room leaves the mirror as it was`() throws {
     let home = try Home.withSharedVault()
     let disk = try home.smallDisk("400k")

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What `doctor` says of a server.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct SharedDoctorTests {
   private func findings(_ home: Home) throws -> [String] {
     let answer = try home.coffer("doctor --json")

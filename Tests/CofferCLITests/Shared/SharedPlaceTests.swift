@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The commands on a vault that is on a server.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct SharedPlaceTests {
   @Test
   func `items are stored, read, found, renamed, brought back and removed as in a file`() throws {
@@ -157,15 +157,12 @@ struct SharedPlaceTests {
   func `libpq is loaded for a place on a server, and for no other`() throws {
     let home = try Home.withSharedVault()
     let file = try Home.withVault()
-    let trace = "\(home.path)/trace"
-    func loads(_ home: Home, _ line: String) throws -> Bool? {
-      let words = ["strace", "-f", "-o", trace, "-e", "trace=openat", Home.coffer] + Home.words(line)
-      guard let answer = try home.program(words) else { return nil }
+    func loads(_ home: Home, _ line: String) throws -> Bool {
+      let answer = try home.traced(["-e", "trace=openat"], line)
       #expect(answer.status == 0, "\(answer.err)")
-      return try String(contentsOfFile: trace, encoding: .utf8).contains("libpq.so")
+      return try home.content("trace").contains("libpq.so")
     }
-    guard let isLoaded = try loads(home, "vault list") else { try Test.skip(without: "strace") }
-    #expect(isLoaded)
+    #expect(try loads(home, "vault list"))
     for line in ["vault list", "status", "--version", "vault name add team \(home.place)"] {
       #expect(try loads(file, line) == false, "\(line)")
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Control-C and a closed window, while a long work is told of and while a pager shows a list.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct InterruptTests {
   /// A home with enough items for a work that takes its time and a list that is longer than the screen.
   private static func home(items: Int) throws -> Home {
@@ -42,7 +42,10 @@ struct InterruptTests {
   @Test func `a list that is longer than the screen goes to the pager, which control-C does not end`() throws {
     let home = try Self.home(items: 40)
     // A pager that says that it was told, as less(1) does, and goes on.
-    let script = "trap 'echo told' INT; read first; echo \"first: $first\"; read word </dev/tty; cat | tail -1"
+    // It waits by other programs, which a signal ends: read(1) would sleep on after one that came just before.
+    let script =
+      "trap 'told=1; echo told' INT; read first; echo \"first: $first\"; until [ $told ]; do sleep 0.1; done; "
+      + "read word </dev/tty; cat | tail -1"
     home.environment["COFFER_PAGER"] = script
     let terminal = try PseudoTerminal((80, 24))
     let child = try terminal.coffer("vault list", in: home)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct PromptTests {
   @Test
   func `control-C at the hidden prompt brings the echo back and exits with 130`() throws {
@@ -15,7 +15,7 @@ struct PromptTests {
     terminal.shows("New passphrase: ")
     #expect(!terminal.echoes)
     terminal.type("hunter2")
-    usleep(100_000)
+    usleep(100_000)  // No event: nothing of it is shown.
     terminal.type("\u{3}")
     #expect(try child.wait() == 130)
     #expect(terminal.echoes)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.serialized, .tags(.process), .wholeRun)
+@Suite(.serialized, .tags(.process), .defaultRun)
 struct TourTests {
   @Test
   func `the tour makes its claims, all of them hold, and nothing is left`() throws {

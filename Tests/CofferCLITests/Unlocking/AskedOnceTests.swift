@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// What a person types opens the vault for the next command too, and may be typed three times.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct AskedOnceTests {
   private let passphrase = "plum sofa kite unit"
 
@@ -131,7 +131,7 @@ struct AskedOnceTests {
     terminal.shows("Passphrase of")
     terminal.type("wrong\n")
     terminal.shows(": \r\n")
-    usleep(20_000)
+    usleep(20_000)  // No event: the answer is being tried.
     kill(child.id, signal)
     #expect([128 + signal, 130].contains(try child.wait()))
     #expect(terminal.echoes)
@@ -261,7 +261,7 @@ struct AskedOnceTests {
     #expect(eventually { (try? home.coffer("agent status").status) == 69 })
   }
 
-  @Test
+  @Test(.tags(.root))
   func `the agent works where no variable names a run folder, in one that is checked`() throws {
     guard access("/run/user/\(geteuid())", F_OK) != 0 else { try Test.skip("this user has a login with a run folder") }
     let home = try Home.withVault()

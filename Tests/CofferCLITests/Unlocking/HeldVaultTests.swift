@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Where the agent holds a vault, no command asks that can do without the vault's key.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct HeldVaultTests {
   /// A home whose agent holds the vault, which nothing else opens.
   private func unlockedHome() throws -> Home {

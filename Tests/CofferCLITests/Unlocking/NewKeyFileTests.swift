@@ -3,14 +3,8 @@ import Foundation
 import Testing
 
 /// What becomes of a new key file when what it was written for fails.
-@Suite(.tags(.kill, .process), .wholeRun)
+@Suite(.tags(.kill, .process), .defaultRun)
 struct NewKeyFileTests {
-  /// Runs `coffer` under strace with `faults`; nil where there is no strace.
-  private func faulty(_ home: Home, _ faults: [String], _ line: String) throws -> (status: Int32, out: String, err: String)? {
-    guard access("/usr/bin/strace", X_OK) == 0 else { return nil }
-    return try home.program(["strace", "-f", "-qq", "-o", "/dev/null"] + faults + [Home.coffer] + Home.words(line))
-  }
-
   private func injecting(_ calls: [String], _ path: String) -> [String] {
     ["-P", path] + ["-e", "trace=pwrite64,fdatasync"] + calls.flatMap { ["-e", "inject=\($0)"] }
   }
@@ -22,9 +16,7 @@ struct NewKeyFileTests {
       let key = home.path + "/new\(write)"
       // No sync of the log succeeds, and after some writes none of those: the failed commit cannot be taken back.
       let faults = injecting(["fdatasync:error=EIO:when=1+", "pwrite64:error=EIO:when=\(write)+"], home.vault + "-wal")
-      guard let answer = try faulty(home, faults, "vault slot add --no-agent --new-key-file \(key)") else {
-        try Test.skip(without: "strace")
-      }
+      let answer = try home.traced(faults, "vault slot add --no-agent --new-key-file \(key)")
       let slots = try home.coffer("vault slot list --json").out
       let isKept = access(key, F_OK) == 0
       if answer.err.contains("whether it was made is not known") {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct UnlockingTests {
   /// A vault that a passphrase opens.
   func passphraseVault() throws -> Home {

@@ -92,13 +92,9 @@ class Service(grants.ClientCredentialsGrant):
 class Device(DeviceCodeGrant):
     def query_device_credential(self, code): return DEVICES.get(code)
     def query_user_grant(self, user_code):
-        # Authlib looks at the answer before it says that it is asked too often.
-        answer = next((d["answer"] for d in DEVICES.values() if d["user_code"] == user_code and not d["slow"]), None)
+        answer = next((d["answer"] for d in DEVICES.values() if d["user_code"] == user_code), None)
         return None if answer is None else (USER, answer == "allow")
-    def should_slow_down(self, credential):
-        if not credential.get("slow"): return False
-        credential["slow"] = False
-        return True
+    def should_slow_down(self, credential): return False
 
 
 class DeviceAuthorization(DeviceAuthorizationEndpoint):
@@ -108,7 +104,7 @@ class DeviceAuthorization(DeviceAuthorizationEndpoint):
     def get_verification_uri(self): return f"{ISSUER}/device"
     def save_device_credential(self, client_id, scope, data):
         DEVICES[data["device_code"]] = DeviceCredentialDict(
-            data, client_id=client_id, scope=scope, expires_at=time.time() + data["expires_in"], answer=None, slow=False)
+            data, client_id=client_id, scope=scope, expires_at=time.time() + data["expires_in"], answer=None)
 
 
 class Revocation(RevocationEndpoint):
@@ -181,11 +177,10 @@ def me():
 
 
 def control(word, form):
-    if word in ("allow", "deny", "slow", "end"):
+    if word in ("allow", "deny", "end"):
         for credential in DEVICES.values():
             if form.get("code", credential["user_code"]) != credential["user_code"]: continue
-            if word == "slow": credential["slow"] = True
-            elif word == "end": credential["expires_at"] = 1  # Authlib takes 0 for a code that never ends.
+            if word == "end": credential["expires_at"] = 1  # Authlib takes 0 for a code that never ends.
             else: credential["answer"] = word
     elif word == "life": LIFE["access"] = int(form["seconds"])
 

@@ -9,7 +9,6 @@ import front
 
 PERSON = {"username": "ada", "password": "a password of hers"}
 SECRET = "a-secret_of.the~service"
-DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 LIBRARIES = "/usr/lib/glewlwyd"
 # An address of its own, of this process's number: it takes a port, not 0 for any, and a free port of 127.0.0.1 may be another's by then.
 ADDRESS = f"127.{64 | os.getpid() >> 16 & 63}.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
@@ -43,8 +42,7 @@ def script():
 
 class Glewlwyd:
     def __init__(self, issuer):
-        self.issuer, self.folder, self.slow = issuer, os.path.dirname(os.path.abspath(sys.argv[1])), False
-        self.allowed = []
+        self.issuer, self.folder = issuer, os.path.dirname(os.path.abspath(sys.argv[1]))
         self.database = sqlite3.connect(f"{self.folder}/database", check_same_thread=False, isolation_level=None)
         self.database.executescript(script())
         with socket.socket() as free:
@@ -131,7 +129,7 @@ class Glewlwyd:
             status = self.ask("GET", "/api/oidc/userinfo", headers={"Authorization": environ.get("HTTP_AUTHORIZATION", "")})[0]
             start_response("200 OK" if status == 200 else "401 No", [("Content-Type", "text/plain")])
             return [b"yes" if status == 200 else b"no"]
-        form = front.count(environ)
+        front.count(environ)
         body = environ["wsgi.input"].read()
         headers = {name[5:].replace("_", "-").title(): value for name, value in environ.items()
                    if name.startswith("HTTP_") and name not in ("HTTP_HOST", "HTTP_CONNECTION")}
@@ -142,12 +140,7 @@ class Glewlwyd:
         if cookie:
             self.register(dict(parse_qsl(query)))
             target += "&g_continue"
-        if self.slow and form.get("grant_type") == DEVICE:
-            # Somebody has asked with the same code just now.
-            self.slow = False
-            self.ask(environ["REQUEST_METHOD"], target, body, headers)
         status, answered, content = self.ask(environ["REQUEST_METHOD"], target, body, headers, cookie)
-        while self.allowed and not self.slow: self.allow(self.allowed.pop())
         kept = [(name, value) for name, value in answered if name.lower() in ("content-type", "location", "cache-control")]
         start_response(f"{status} Answer", kept)
         return [content]
@@ -159,13 +152,8 @@ class Glewlwyd:
         client["redirect_uri"] = [address]
         self.must("PUT", f"/api/client/{client['client_id']}", client, cookie=self.admin)
 
-    def allow(self, code): self.ask("GET", f"/api/oidc/device?code={code}&g_continue", cookie=self.person)
-
     def control(self, word, form):
-        # The person is slower than whoever asks too often.
-        if word == "allow" and self.slow: self.allowed.append(form["code"])
-        elif word == "allow": self.allow(form["code"])
-        elif word == "slow": self.slow = True
+        if word == "allow": self.ask("GET", f"/api/oidc/device?code={form['code']}&g_continue", cookie=self.person)
         elif word == "end":
             self.database.execute("UPDATE gpo_device_authorization SET gpoda_expires_at = '2000-01-01 00:00:00'")
         elif word == "life":

@@ -133,7 +133,7 @@ struct HandlerTests {
     #expect(handler.count == 0)
   }
 
-  @Test(.tags(.process), .wholeRun) func `an owner that goes while another is added may cancel as it goes`() async {
+  @Test(.tags(.process), .defaultRun) func `an owner that goes while another is added may cancel as it goes`() async {
     await #expect(processExitsWith: .success) { Self.letOwnersGoDuringAdditions() }
   }
 

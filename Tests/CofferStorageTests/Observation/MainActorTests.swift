@@ -106,7 +106,7 @@ import Testing
     cancel()
     handler.trigger(4)
     #expect(handler.count == 0)
-    try await Task.sleep(for: .milliseconds(20))
+    try await Task.sleep(for: .milliseconds(20))  // No event: nothing is told.
     #expect(seen.withLock { $0 } == [])
   }
 

@@ -10,7 +10,7 @@ import Foundation
 import Testing
 
 /// Small programs as users write them, run on real stores.
-@Suite(.tags(.process), .wholeRun) struct ProgramTests {
+@Suite(.tags(.process), .defaultRun) struct ProgramTests {
   private static func newPlaces() throws -> (places: Places, keyFile: FilePath) {
     let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().appending(path: "coffer-\(UUID().uuidString)")
     try FileManager.default.createDirectory(

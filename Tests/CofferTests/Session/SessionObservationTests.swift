@@ -11,7 +11,7 @@ import Foundation
 import Testing
 
 @Suite struct SessionObservationTests {
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `D2: every observer hears the present state and then what follows, of this process and of another, and none twice`()
     async throws
   {
@@ -32,7 +32,7 @@ import Testing
     try home.run("logout", home.path)
     expected.append("loggedOut")
     try await poll("hears another process's logout") { main.texts == expected && settings.texts == expected }
-    try await Task.sleep(for: .milliseconds(100))
+    try await Task.sleep(for: .milliseconds(100))  // No event: nothing more is told.
     #expect(main.texts == expected && settings.texts == expected)
   }
 

@@ -58,7 +58,7 @@ struct SessionRefreshTests {
   func `of sixteen processes that all found the credential expired, some long before they ask, one renews`() async throws {
     let home = try SessionHome()
     try home.run("login-until", home.path, "0.2")
-    try await Task.sleep(for: .milliseconds(300))
+    try await Task.sleep(for: .milliseconds(300))  // No event: the credential ends.
     let started = try (0..<16).map { try home.start("renew", home.path, $0 < 8 ? "go" : "go later") }
     try await poll("all have found it expired") { home.asked == 16 }
     try Data().write(to: URL(filePath: home.path + "/go"))
@@ -135,7 +135,7 @@ struct SessionRefreshTests {
       if !round.isMultiple(of: 3) { try await poll("renewing") { home.renewals > renewals } }
       let logout = try home.start("logout", home.path)
       if !round.isMultiple(of: 3) {
-        usleep(UInt32(round * 7 % 40) * 1000)
+        usleep(UInt32(round * 7 % 40) * 1000)  // No event: any moment.
         try home.release()
       }
       #expect(try home.finish(logout).status == 0)
@@ -244,7 +244,7 @@ struct SessionRefreshTests {
     let task = Task {
       try await session.refresh(keys.token, replacing: stale) { _ in
         began.next()
-        try await Task.sleep(for: .seconds(600))
+        try await Task.sleep(for: .seconds(600))  // No event: it is cancelled.
         return try Sealed("never")
       }
     }

@@ -136,7 +136,7 @@ internal import Testing
     try subject.observe(owner) { value in
       if depth.try() {
         seen.add(value)
-        usleep(200)
+        usleep(200)  // No event: another thread may come.
         depth.unlock()
       } else {
         inside.add(value)

@@ -60,7 +60,7 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
     #expect(try Controller(defaults: bench.defaults()).defaults.value(for: Keys().theme) == .dark)
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `A1 the default argument is the standard store, which needs no try and is where UserDefaults.standard looks`() async {
     // In a process of its own: where the standard domain is, the environment says.
     await #expect(processExitsWith: .success) {
@@ -81,7 +81,7 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
     }
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `A1 a standard store that cannot be opened says why with each call, and is opened once it can be`() async {
     await #expect(processExitsWith: .success) {
       try inHomeOfItsOwn { folder in

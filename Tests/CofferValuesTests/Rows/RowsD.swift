@@ -161,7 +161,7 @@ internal import Testing
     }
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `D14 a program that uses a handler alone links the system's libraries alone`() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-leaf-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

@@ -101,7 +101,7 @@ private final class CameraController {
     #expect(try store.get() == nil)
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `E4 a persistent store without a store is in the standard one`() async {
     await #expect(processExitsWith: .success) {
       let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().appending(path: "coffer-\(UUID().uuidString)")

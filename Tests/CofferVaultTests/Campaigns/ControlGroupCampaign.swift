@@ -6,7 +6,7 @@ import Testing
 @testable import CofferVault
 
 /// A container of little memory: past its limit the kernel kills a process, so whatever takes too much must say so before.
-@Suite(.tags(.campaign, .process), .wholeRun)
+@Suite(.tags(.campaign, .process, .root), .wholeRun)
 struct ControlGroupCampaign {
 
   @Test(arguments: Campaign.isLong ? [256, 512] : [256]) func `in a container too much is refused by name and nothing is killed`(

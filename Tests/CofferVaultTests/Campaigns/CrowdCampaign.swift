@@ -88,7 +88,7 @@ struct CrowdCampaign {
     for round in 0..<Campaign.size(short: 2, long: 40) {
       let crowd = try start(place, seeds: round * 100 + 1..<round * 100 + 4)
       for member in crowd.dropFirst() {
-        usleep(UInt32.random(in: 0..<60_000, using: &random))
+        usleep(UInt32.random(in: 0..<60_000, using: &random))  // No event: any moment.
         if member.process.isRunning, kill(member.process.processIdentifier, SIGKILL) == 0 { killed += 1 }
       }
       let increments = end(crowd, &tally)

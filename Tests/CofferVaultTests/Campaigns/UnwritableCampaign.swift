@@ -7,7 +7,7 @@ import Testing
 @testable import CofferVault
 
 /// Folders that cannot be written, and a full one: named errors, and a vault that can be read is read.
-@Suite(.tags(.kill, .process), .wholeRun)
+@Suite(.tags(.root, .kill, .process), .defaultRun)
 struct UnwritableCampaign {
   private static let name = ItemName(sealed: "svc", "a")
 

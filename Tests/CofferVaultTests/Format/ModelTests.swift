@@ -219,7 +219,7 @@ struct Model: Decodable {
     #expect(pin.encoded() == model.pin.bytes && model.pin.bytes.count == PinRecord.count)
   }
 
-  @Test(.enabled(if: Witness.isThere, Witness.missing), .tags(.process), .wholeRun)
+  @Test(.enabled(if: Witness.isThere, Witness.missing), .tags(.process), .defaultRun)
   func `the file of the model is the one that the program writes`() throws {
     #expect(try Witness.vectors() == Data(contentsOf: Vectors.root.appending(path: "Fixtures/Vectors/format-1.json")))
   }

@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 
 /// A vault with as many slots, the longest labels and as many epochs as a header can have.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct LargestHeaderTests {
   private static let name = ItemName(sealed: "svc", "target")
   private static let epoch: UInt64 = 2_001

@@ -84,7 +84,7 @@ import Testing
       isDone.signal()
     }
     isOpen.wait()
-    // Time for it to begin to wait. It cannot have written, however long this takes.
+    // No event: time for it to begin to wait. It cannot have written, however long this takes.
     usleep(50_000)
     #expect(try state(vault) == 2)
     try vault.connection.perform(.commit)

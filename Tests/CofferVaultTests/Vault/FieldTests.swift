@@ -109,7 +109,7 @@ import Testing
     let vault = try vault("pin", "totp", "gone before")
     let before = try item.field(named: "gone before")
     try vault.remove(before, keptUntil: .distantFuture)
-    usleep(3000)
+    usleep(3000)  // No event: the next is deleted later.
     try vault.remove(item, keptUntil: .distantFuture)
     #expect(try vault.deleted().map(\.item.name) == [item, before], "what comes back with its item is not told of")
     #expect(kind { try vault.undelete(before) } == .notFound)

@@ -85,7 +85,7 @@ import Testing
     let vault = try place.create()
     let first = try vault.set(form("old"), for: name, keeping: 5)
     #expect(first.written == first.modified && first.created == first.modified)
-    Thread.sleep(forTimeInterval: 0.005)
+    Thread.sleep(forTimeInterval: 0.005)  // No event: the next is written later.
     let metadata = ItemMetadata(label: "now with a label", attributes: ["env": "prod"])
     let described = try #require(try vault.apply([.describe(name, as: metadata, if: .revision(1))]).first)
     #expect(described.revision == 2 && described.metadata == metadata && described.created == first.created)

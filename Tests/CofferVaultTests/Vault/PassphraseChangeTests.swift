@@ -142,7 +142,7 @@ struct OpenSlotBox: ~Copyable {
           do {
             try PassphraseTurn.take(in: folder) { () throws(StoreError) in
               running.enter()
-              usleep(20_000)
+              usleep(20_000)  // No event: another may come.
               running.leave()
             }
           } catch { Issue.record(error) }

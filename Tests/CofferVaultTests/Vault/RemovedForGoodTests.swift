@@ -156,7 +156,7 @@ struct RemovedForGoodTests {
     #expect(try found(Set(gone)) == 0)
   }
 
-  @Test(.tags(.slow), .wholeRun)
+  @Test(.tags(.slow), .defaultRun)
   func `a reader that stays leaves the removed bytes to the next write of whoever writes next, and the status says so`() throws {
     let vault = try place.create()
     try vault.set(form("value"), for: Self.name)

@@ -122,7 +122,7 @@ import Testing
     return texts.count { text in files.contains { $0.range(of: text.suffix(24)) != nil } }
   }
 
-  @Test(.tags(.slow), .wholeRun) func `a reader that stays leaves the old bytes to the next write`() throws {
+  @Test(.tags(.slow), .defaultRun) func `a reader that stays leaves the old bytes to the next write`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 20)

@@ -44,7 +44,7 @@ import Testing
     }
     try store.save(nil, for: "a")
     #expect(heard.wait { $0.changes.count == 3 })
-    usleep(100_000)
+    usleep(100_000)  // No event: nothing more is told.
     #expect(
       heard.changes == [
         CofferStorage.Change("a", .set, by: .thisProcess), CofferStorage.Change("b", .set, by: .thisProcess),
@@ -85,7 +85,7 @@ import Testing
     for round in 1...150 {
       try stranger.save(form("\(round)"), for: "x")
       // Now before that one is looked at, now after, now in between.
-      if round.isMultiple(of: 2) { usleep(UInt32.random(in: 0...2000)) }
+      if round.isMultiple(of: 2) { usleep(UInt32.random(in: 0...2000)) }  // No event: any moment.
       try other.save(form("\(round)"), for: "b")
       try #require(heard.wait { $0.changes.count == round }, "round \(round)")
     }

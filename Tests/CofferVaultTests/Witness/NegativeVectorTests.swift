@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: Witness.isThere, Witness.missing), .tags(.process), .wholeRun)
+  @Test(.enabled(if: Witness.isThere, Witness.missing), .tags(.process), .defaultRun)
   func `a reader made from the text alone answers each of the public negative vectors with its word`() throws {
     let answers = try Witness.ask("refusals", [Folder(NegativeVectors.folder)], as: [String: String?].self)
     let found = try #require(answers.first)
@@ -66,7 +66,7 @@ import Testing
     #expect(found.count == expected.count)
   }
 
-  @Test(.enabled(if: Witness.isThere, Witness.missing), .tags(.process), .wholeRun)
+  @Test(.enabled(if: Witness.isThere, Witness.missing), .tags(.process), .defaultRun)
   func `the public negative vectors are made again to the byte`() throws {
     guard Campaign.isLong else { try Test.skip("vectors are made again in the long form alone") }
     let folder = try TestFolder("vectors")

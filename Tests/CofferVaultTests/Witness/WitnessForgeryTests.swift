@@ -115,7 +115,7 @@ import Testing
       friend: [.rolledBack, .forked, .rolledBack, .unproven], owner: .rolledBack),
   ]
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `who forges a vault is refused by both readers for the same reason, and the stated limit is where it is said`() throws {
     let scene = try Scene()
     let pins = try KeptFiles(scene.pins)

@@ -64,7 +64,7 @@ import Testing
     print("another writer: \(count) vaults, \(records) records, \(openings) openings")
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `a vault of a later format is read and not written to, where it says that this reader may, and else is refused`() throws {
     let (open, closed) = (try TemporaryVault(), try TemporaryVault())
     let made = try Witness.ask(
@@ -88,7 +88,7 @@ import Testing
     #expect(kind { _ = try LockedVault.open(closed.path) } == .newerFormat(found: 2, supported: 1))
   }
 
-  @Test(.tags(.process), .wholeRun)
+  @Test(.tags(.process), .defaultRun)
   func `a vault whose structures are all as long as the text allows is read by both readers`() throws {
     struct Request: Encodable { let path: String, keyFile: HexBytes }
     let place = try TemporaryVault()

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Every command of `coffer defaults`: what it reads, prints, returns and leaves behind.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct DefaultsCommandTests {
   private func filled() throws -> Home {
     let home = try Home()

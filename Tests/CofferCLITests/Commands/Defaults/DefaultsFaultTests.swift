@@ -3,9 +3,9 @@ import Foundation
 import Testing
 
 /// Preferences whose files are in the way, or damaged.
-@Suite(.tags(.kill, .process), .wholeRun)
+@Suite(.tags(.kill, .process), .defaultRun)
 struct DefaultsFaultTests {
-  @Test(arguments: [true, false])
+  @Test(.tags(.root), arguments: [true, false])
   func `a write whose list cannot be written says that the value is stored, and it is`(fullDisk: Bool) throws {
     let home = try Home()
     try home.transcript("defaults write d k -string old")

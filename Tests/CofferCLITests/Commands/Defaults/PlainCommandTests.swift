@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct PlainCommandTests {
   @Test
   func `defaults speaks the spelling of macOS`() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct BackupCommandTests {
   @Test
   func `a backup needs no secret and replaces nothing; restoring keeps what was there`() throws {
@@ -45,14 +45,10 @@ struct BackupCommandTests {
     for number in ["2", "2+"] {
       // No vault that could be replaced in its place: it is moved aside, and the copy then gets its name.
       try Data("something else".utf8).write(to: URL(fileURLWithPath: place))
-      let line = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", place, "-e", "trace=renameat2"]
-      let answer = try #require(
-        try home.program(
-          line + ["-e", "inject=renameat2:error=EIO:when=\(number)", Home.coffer, "vault", "restore", home.path + "/backup"]))
-      guard answer.err.contains("could not rename") else {
-        try Test.skip("strace cannot trace a process here: \(answer)")
-      }
-      #expect(answer.status == 74)
+      let answer = try home.traced(
+        ["-P", place, "-e", "trace=renameat2", "-e", "inject=renameat2:error=EIO:when=\(number)"],
+        "vault restore \(home.path)/backup")
+      #expect(answer.status == 74 && answer.err.contains("could not rename"), "\(answer)")
       let kept = try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").filter { $0.hasPrefix("vault.sqlite.") }
       if number == "2" {
         #expect(answer.err.contains("nothing was changed") && kept.isEmpty, "\(answer)")
@@ -76,11 +72,7 @@ struct BackupCommandTests {
       ("vault restore \(home.path)/backup", "restored 1 item ", "old"), ("vault repair --rebuild", "rebuilt: the state", "old"),
     ] {
       if line.contains("rebuild") { try home.attack("DELETE FROM state") }
-      let words = [
-        "strace", "-f", "-qq", "-o", "/dev/null", "-P", pin, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC",
-        Home.coffer,
-      ]
-      guard let answer = try home.program(words + Home.words(line)) else { try Test.skip(without: "strace") }
+      let answer = try home.traced(["-P", pin, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC"], line)
       #expect(answer.status == 0 && answer.out.contains(word), "\(answer)")
       #expect(answer.err.contains("its rollback pin could not be written"), "\(answer)")
       #expect(!answer.err.contains("nothing was changed"), "\(answer)")

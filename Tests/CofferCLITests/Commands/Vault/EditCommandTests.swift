@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Changing what describes an item without its value.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct EditCommandTests {
   private func home() throws -> Home {
     let home = try Home.withVault()

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Secret fields of an item, beside its value and its attributes.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct FieldCommandTests {
   @Test func `a terminal is shown the names of secret fields, and attributes without a value`() throws {
     let home = try Home.withVault()

@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 
 /// Items that Coffer does not make and another writer of the format may.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct ForeignWriterTests {
   private static let bell = "a\u{7}b\n\u{202E}c"
   private static let spelled = #"a\u{7}b\n\u{202e}c"#

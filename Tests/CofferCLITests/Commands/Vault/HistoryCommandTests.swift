@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Former values, deleted items, and how both go for good.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct HistoryCommandTests {
   private func home(throughAgent: Bool = false) throws -> Home {
     let home = try Home.withVault()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct ImportCommandTests {
   @Test
   func `an environment file becomes items, and comes back as references and as values`() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Renaming, copying and editing.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct ItemChangeCommandTests {
   private func home() throws -> Home {
     let home = try Home.withVault()

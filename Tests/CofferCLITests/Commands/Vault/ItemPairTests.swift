@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct ItemPairTests {
   @Test(arguments: ["a b c d", "a/b c/d", "a b --to-service c --to-account d"])
   func `the other name of an item is two more words, a word with a slash, or options`(words: String) throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 @testable import CofferVault
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct JoinCommandTests {
   /// A vault with the item `a`, and another home whose identity has a slot in it.
   private func invited() throws -> (owner: Home, guest: Home, invitation: String) {
@@ -124,8 +124,7 @@ struct JoinCommandTests {
     let line = "vault join \(owner.vault) \(invitation) --save"
     // The first two are the pins'.
     let faults = ["-e", "trace=?rename,?renameat", "-e", "inject=?rename,?renameat:error=ENOSPC:when=3"]
-    let full = try guest.program(["strace", "-f", "-qq", "-o", "/dev/null"] + faults + [Home.coffer] + Home.words(line))
-    guard let full, full.status != 1 else { try Test.skip("strace cannot trace a process here") }
+    let full = try guest.traced(faults, line)
     #expect(full.status == 74 && full.err.contains("the vault is joined, and its invitation was not saved: could not"), "\(full)")
     #expect(full.err.split(separator: "\n").last?.wholeMatch(of: /PVINV1-[0-9a-f]+/) != nil, "\(full)")
     #expect(!full.err.contains("nothing was changed"), "\(full)")
@@ -220,13 +219,9 @@ struct JoinCommandTests {
     let (owner, guest, invitation) = try invited()
     let (pins, line) = (guest.path + "/state/pins", "vault join \(owner.vault) \(invitation)")
     let faults = ["-P", pins, "-e", "trace=?mkdir,mkdirat", "-e", "inject=?mkdir,mkdirat:error=ENOSPC"]
-    let full = try guest.program(["strace", "-f", "-qq", "-o", "/dev/null"] + faults + [Home.coffer] + Home.words(line))
-    if let full, full.status != 1 {
-      #expect(full.status == 74 && full.out.isEmpty && full.err.contains("coffer: could not"), "\(full)")
-      #expect(!guest.exists("state/pins"))
-    } else {
-      print("not checked: strace cannot trace a process here")
-    }
+    let full = try guest.traced(faults, line)
+    #expect(full.status == 74 && full.out.isEmpty && full.err.contains("coffer: could not"), "\(full)")
+    #expect(!guest.exists("state/pins"))
     #expect(try guest.coffer(line).status == 0 && guest.exists("state/pins"))
     _ = try owner.file("state/pins/id-\(owner.vaultID())", "garbage")
     try owner.transcript("vault join \(owner.vault)", err: "the rollback pin is unreadable", exit: 65)

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// `coffer vault merge`: two vaults of one person, and others.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct MergeCommandTests {
   /// A home with an item, and one with the same that came by a merge.
   private static func twins() throws -> (here: Home, there: Home) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct RestoreCommandTests {
   /// A vault, and a backup of it from before the slot `two` was removed.
   private func removed() throws -> Home {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct SlotCommandTests {
   private func slots(_ home: Home, _ unlocking: String = "") throws -> [[String: Any]] {
     let answer = try home.coffer("vault slot list --json \(unlocking)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct VaultCommandTests {
   @Test
   func `init makes a vault for its owner alone, once, and a key file that exists is left alone`() throws {

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct VaultNameTests {
   @Test
   func `a name stands for a path wherever a vault is named, and a path is never a name`() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.process), .defaultRun)
 struct VaultPlaceCommandTests {
   @Test
   func `--vault and COFFER_VAULT name the vault of every command, and the option is the stronger`() throws {
