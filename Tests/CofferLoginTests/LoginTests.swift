@@ -320,7 +320,7 @@ import Testing
     #expect(try other.control("counts") == before)
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(.tags(.slow), .wholeRun, arguments: OAuthServer.Kind.present.prefix(1))
   func `a body that comes drop by drop is not waited for longer than any other`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let client = try await client(server)

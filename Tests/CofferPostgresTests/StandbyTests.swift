@@ -9,7 +9,7 @@ import Testing
 @testable import CofferPostgres
 
 /// A server with a standby that takes its place.
-@Suite(.tags(.process, .kill), .defaultRun) struct StandbyTests {
+@Suite(.tags(.process, .kill), .wholeRun) struct StandbyTests {
   @Test(arguments: [true, false])
   func `a commit that a server made before it died is not told of while its standby may lack it`(isOfSettings: Bool) throws {
     let server = try DatabaseServer.make()

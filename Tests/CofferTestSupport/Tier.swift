@@ -34,6 +34,8 @@ enum Tier: String, CaseIterable {
 public struct TierRun: TestTrait, SuiteTrait, TestScoping {
   let tier: Tier
 
+  /// Whether the trait of the suite has begun the test already.
+  @TaskLocal private static var isInside = false
   private static let running = Atomic(0)
   private static let width = ProcessInfo.processInfo.environment[COFFER_TEST_WIDTH].flatMap(Int.init) ?? 0
 
@@ -56,11 +58,13 @@ public struct TierRun: TestTrait, SuiteTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    guard testCase != nil else { return try await function() }
+    guard testCase != nil, !Self.isInside else { return try await function() }
     let running = Self.running.add(1, ordering: .relaxed).newValue
     defer { Self.running.subtract(1, ordering: .relaxed) }
     #expect(running <= Self.width, "COFFER_TEST_WIDTH bounds how many tests run at once")
-    try await withTaskExecutorPreference(BlockingExecutor.shared) { try await function() }
+    try await Self.$isInside.withValue(true) {
+      try await withTaskExecutorPreference(BlockingExecutor.shared) { try await function() }
+    }
   }
 }
 

@@ -6,6 +6,26 @@ import Testing
 
 @Suite(.tags(.process), .defaultRun)
 struct InstallCommandTests {
+  /// Made once: of what is installed a copy is as good.
+  nonisolated(unsafe) private static let kept: Result<Home, any Error> = Result {
+    let home = try Home()
+    try #require(home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    atexit { if let kept = try? InstallCommandTests.kept.get() { try? FileManager.default.removeItem(atPath: kept.path) } }
+    return home
+  }
+
+  /// A home with the program in the folder `name`.
+  private static func installed(_ name: String = "p") throws -> Home {
+    let home = try Home()
+    try copy(kept.get().path + "/p", to: "\(home.path)/\(name)")
+    return home
+  }
+
+  private static func copy(_ from: String, to: String) throws {
+    let copied = try #require(try Home().program(["cp", "-a", from, to]))
+    try #require(copied.status == 0, "\(copied.err)")
+  }
+
   @Test
   func `the program and its names are put in place, again and again, and work from there`() throws {
     let home = try Home.withVault()
@@ -105,8 +125,7 @@ struct InstallCommandTests {
 
   @Test
   func `uninstall removes nothing where a file is no longer the one that install put there`() throws {
-    let home = try Home()
-    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    let home = try Self.installed()
     _ = try home.file("p/share/man/man1/coffer.1", "mine\n")
     try home.transcript(
       "uninstall --prefix \(home.path)/p", err: "this is not what coffer install put there; nothing was removed", exit: 77)
@@ -118,10 +137,8 @@ struct InstallCommandTests {
 
   @Test
   func `uninstall below a copy of a prefix removes what is in the copy`() throws {
-    let home = try Home()
-    #expect(try home.coffer("install -q --prefix \(home.path)/p1").status == 0)
-    let copied = try #require(try home.program(["cp", "-a", home.path + "/p1", home.path + "/p2"]))
-    #expect(copied.status == 0, "\(copied.err)")
+    let home = try Self.installed("p1")
+    try Self.copy(home.path + "/p1", to: home.path + "/p2")
     let answer = try home.coffer("uninstall -q --prefix \(home.path)/p2")
     #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p2/bin/coffer\n"), "\(answer.err)")
     #expect(!home.exists("p2") && home.exists("p1/bin/coffer") && home.exists("p1/share/man/man1/coffer.1"))
@@ -130,9 +147,8 @@ struct InstallCommandTests {
 
   @Test
   func `a record with a path that leads out of its prefix is refused, and what the path names stays`() throws {
-    let home = try Home()
+    let home = try Self.installed()
     let (manual, list) = ("share/man/man1/coffer.1", "p/lib/coffer/installed")
-    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
     let record = try home.content(list)
     let line = try #require(record.split(separator: "\n").first { $0.hasSuffix(" " + manual) }, "\(record)")
     let mark = line.prefix { $0 != " " }
@@ -150,9 +166,8 @@ struct InstallCommandTests {
 
   @Test
   func `a record that others can have written is refused`() throws {
-    let home = try Home()
+    let home = try Self.installed()
     let list = home.path + "/p/lib/coffer/installed"
-    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
     func refuse(_ what: String) throws {
       for command in ["uninstall", "install -q"] {
         try home.transcript("\(command) --prefix \(home.path)/p", err: what, exit: 77)
@@ -176,8 +191,7 @@ struct InstallCommandTests {
 
   @Test
   func `uninstall goes through a link that stays in the prefix, and removes nothing where one leads out of it`() throws {
-    let home = try Home()
-    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    let home = try Self.installed()
     let share = home.path + "/p/share"
     try FileManager.default.moveItem(atPath: share, toPath: home.path + "/out")
     try FileManager.default.createSymbolicLink(atPath: share, withDestinationPath: "../out")
@@ -220,8 +234,7 @@ struct InstallCommandTests {
   func `uninstall succeeds beside a folder that may not be removed, and says that it stays`() throws {
     // Root may remove anything, but for the capability that lets it.
     let bounds = geteuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
-    let home = try Home()
-    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    let home = try Self.installed()
     let manuals = home.path + "/p/share/man"
     chmod(manuals, 0o555)
     defer { chmod(manuals, 0o755) }
@@ -236,8 +249,7 @@ struct InstallCommandTests {
 
   @Test(.tags(.root))
   func `uninstall succeeds beside a folder that is busy, and removes what is in it`() throws {
-    let home = try Home()
-    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    let home = try Self.installed()
     let manuals = home.path + "/p/share/man/man7"
     guard mount(manuals, manuals, nil, UInt(MS_BIND), nil) == 0 else {
       try Test.skip("a folder cannot be mounted here: \(String(cString: strerror(errno)))")
