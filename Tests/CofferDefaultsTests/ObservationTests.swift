@@ -194,7 +194,7 @@ struct ObservationTests {
     // Who looks for the first time while the new list is there and its epoch is not, learns the value without its writer.
     #expect(heard.waitFor("k"))
     try other.synchronize()
-    usleep(100_000)
+    usleep(100_000)  // No event: nothing more is told.
     #expect(heard.changes == [Change("k", .set, by: .thisProcess)])
     #expect(heard.all.count == 1)
   }

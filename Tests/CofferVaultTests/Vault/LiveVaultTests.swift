@@ -147,7 +147,7 @@ import Testing
         try store.update("a") { (_) throws(StoreError) in
           isInside.signal()
           isLocking.wait()
-          usleep(100_000)  // Time for lock() to begin to wait; where it has not, it finds the update over.
+          usleep(100_000)  // No event: lock() begins to wait; where it has not, it finds the update over.
           _ = store.isUnlocked
           do { return try form("written") } catch { throw StoreError(.closed, "test", cure: "test") }
         }
