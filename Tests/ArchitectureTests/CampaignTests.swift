@@ -45,7 +45,7 @@ import Testing
     var tagged = 0
     let beside = /\.tags\([.\w, ]+\), \.(default|whole)Run\b/
     for file in try Self.files() {
-      for (number, line) in file.code where line.contains(".tags(") || line.contains(/\.(default|whole)Run\b/) {
+      for (number, line) in file.code where [".tags(", ".defaultRun", ".wholeRun"].contains(where: line.contains) {
         tagged += 1
         if line.contains(".tags(.root)") { continue }
         #expect(line.contains(beside), "Tests/\(file.path):\(number)")
