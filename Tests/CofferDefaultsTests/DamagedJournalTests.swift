@@ -133,7 +133,7 @@ struct DamagedJournalTests {
     eventually { kind { _ = try store.load("k") } == .damaged }
     #expect(kind { try store.save(.integer(2), for: "k") } == .damaged)
     try FileManager.default.removeItem(atPath: journal.string)
-    eventually { kind { _ = try store.load("k") } == nil }
+    Thread.sleep(forTimeInterval: 0.12)  // No event: its next look at the journal's name is due.
     #expect(try store.load("k") == .integer(1))
     #expect(try folder.open(isShared: false).load("k") == .integer(1))
   }

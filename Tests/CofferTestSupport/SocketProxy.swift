@@ -87,7 +87,7 @@ public final class SocketProxy: Sendable {
         plan.left = left > got ? left - got : nil
         return min(left, got)
       }
-      if !up { usleep(held.withLock { $0 }) }
+      if !up { usleep(held.withLock { $0 }) }  // No event: it is held for so long.
       var done = 0
       while done < allowed {
         let put = bytes.withUnsafeBytes { send(to, $0.baseAddress?.advanced(by: done), allowed - done, Int32(MSG_NOSIGNAL)) }
