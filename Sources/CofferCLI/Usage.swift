@@ -12,7 +12,10 @@ enum UsageError {
       return .usage("there is no command of the name '\(word)'", try: cure)
     }
     let message = withoutValues(CofferCommand.message(for: error), arguments.given)
-    if let first = message.split(separator: "\n").first, !message.contains("nexpected argument") {
+    // A list of what an option takes stands in lines of its own.
+    if let first = message.replacing(":\n  - ", with: ": ").replacing("\n  - ", with: ", ").split(separator: "\n").first,
+      !message.contains("nexpected argument")
+    {
       return OptionForm.explain(first, arguments, name) ?? said(first, name)
     }
     guard name != "coffer run" else {

@@ -57,6 +57,11 @@ struct UsageTests {
   }
 
   @Test
+  func `a word that an option does not take gets the list of those that it takes`() throws {
+    try Home().transcript("vault import --from bogus x", err: "Please provide one of the following: json, env, coffer", exit: 64)
+  }
+
+  @Test
   func `names that could forge a line are refused`() throws {
     let home = try Home()
     try home.transcript("get k --domain ../evil", err: "coffer: ", exit: 64)

@@ -71,8 +71,24 @@ enum SchemaFile {
       return try JSONDecoder().decode(Schema.self, from: content)
     } catch let error as StoreError { throw error } catch {
       throw StoreError(
-        .damaged, "this is no schema", place: place, cure: "have the program write StorageRouter.schema once more",
-        underlying: error)
+        .damaged, "this is no schema: \(reason(error))", place: place,
+        cure: "have the program write StorageRouter.schema once more")
+    }
+  }
+
+  /// Why the decoder refused it, without the words of Swift.
+  private static func reason(_ error: any Error) -> String {
+    func name(_ path: [any CodingKey]) -> String {
+      let text = path.reduce("") { text, key in
+        key.intValue.map { "\(text)[\($0)]" } ?? (text.isEmpty ? "" : text + ".") + key.stringValue
+      }
+      return text.isEmpty ? "it" : "'\(text)'"
+    }
+    return switch error as? DecodingError {
+    case .keyNotFound(let key, let context): "\(name(context.codingPath + [key])) is missing"
+    case .typeMismatch(_, let context), .valueNotFound(_, let context): "\(name(context.codingPath)) is of another type"
+    case .dataCorrupted(let context) where !context.codingPath.isEmpty: "\(name(context.codingPath)) is not a value that it takes"
+    default: "it is not JSON"
     }
   }
 

@@ -61,7 +61,9 @@ struct SecretMove {
     }
     for entry in chosen { try tell(entry.name.description, .moved) }
     if format == .gitCredentials { try GitHelperSetting(context).settle() }
-    if let afterwards = file.afterwards { context.note("\(file.program) finds nothing there any more: \(afterwards)") }
+    if let afterwards = file.afterwards, chosen.count == entries.count {
+      context.note("\(file.program) finds nothing there any more: \(afterwards)")
+    }
   }
 
   /// Writes the file without `cuts`, as ``ScrubbedFile/replace(_:)`` does; one of git's while git does not.

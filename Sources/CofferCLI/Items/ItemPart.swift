@@ -74,6 +74,6 @@ extension StoreError {
   static func noField(_ field: String, of name: ItemName) -> StoreError {
     StoreError(
       .notFound, "the item has no field of that name", key: field,
-      cure: "coffer vault show \(Printable.line(name.service)) lists its fields")
+      cure: "\(CommandText.vault("show", name.item)) lists its fields")
   }
 }

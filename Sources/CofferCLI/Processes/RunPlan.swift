@@ -109,6 +109,10 @@ struct RunPlan {
     guard let (name, text) = Attributes.split(word) else {
       throw .usage("\(option) takes a name, '=' and a reference", try: "\(option) NAME=coffer://service/account")
     }
+    guard !name.contains(where: \.isWhitespace) else {
+      throw .usage(
+        "'\(Printable.line(name))' is not a name: it has a space in it", try: "\(option) NAME=coffer://service/account")
+    }
     guard Reference.isMeant(by: text) else {
       throw .usage(
         "what \(option) gives to '\(Printable.line(name))' is no reference (not repeated here), and a secret is never an argument",

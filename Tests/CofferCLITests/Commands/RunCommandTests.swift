@@ -96,6 +96,7 @@ struct RunCommandTests {
     try home.transcript(run("coffer://brief"), err: "has expired", exit: 125)
     try home.transcript(run("coffer://a/b/c/d"), err: "more parts", exit: 125)
     try home.transcript(run("hunter3"), err: "a secret is never an argument", exit: 125)
+    try home.transcript("run -e 'B A=coffer://github' -- true", err: "it has a space in it", exit: 125)
     try home.transcript("run --env-file \(home.path)/none -- touch \(home.path)/started", err: "is not there", exit: 125)
     home.locked()
     try home.transcript(run("coffer://github/ada"), err: "nothing to unlock it with", exit: 125)
