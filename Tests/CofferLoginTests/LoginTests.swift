@@ -86,7 +86,7 @@ import Testing
     #expect(pauses == [1, 6])
   }
 
-  @Test(arguments: OAuthServer.Kind.withCodes)
+  @Test(arguments: OAuthServer.Kind.anyWithCodes)
   func `a login that nobody waits for any more ends at once`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let login = try await client(server).loginByCode()
@@ -96,7 +96,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await waiting.value }
   }
 
-  @Test(arguments: OAuthServer.Kind.withCodes)
+  @Test(arguments: OAuthServer.Kind.anyWithCodes)
   func `a server that goes away for a moment ends no login, and one that stays away is told`(kind: OAuthServer.Kind) async throws
   {
     let server = try OAuthServer(kind)
@@ -110,7 +110,7 @@ import Testing
     #expect(error?.kind == .unreachable)
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `an interval of less than a second is none, and none is five seconds`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let place = try await AuthorizationServer.discover(issuer: server.issuer)
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `whoever comes without this login's state finds nothing, and the login goes on`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let login = try await client(server).loginByBrowser()
@@ -282,7 +282,7 @@ import Testing
     (200, "{\"error\": \"\\u001b[31m no word\"}", 1, .loginRefused),
   ]
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `answers that are none are told as what they are, and give no secret away`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let client = try await client(server)
@@ -304,7 +304,7 @@ import Testing
     }
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `tokens follow nobody who sends elsewhere: not to http, not to another host`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let other = try OAuthServer(kind)
@@ -320,7 +320,7 @@ import Testing
     #expect(try other.control("counts") == before)
   }
 
-  @Test(.tags(.slow), .wholeRun, arguments: OAuthServer.Kind.present.prefix(1))
+  @Test(.tags(.slow), .wholeRun, arguments: OAuthServer.Kind.any)
   func `a body that comes drop by drop is not waited for longer than any other`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let client = try await client(server)
@@ -331,7 +331,7 @@ import Testing
     #expect(ContinuousClock.now - start < .seconds(120))
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `a document of another issuer, or of none, is not believed`(kind: OAuthServer.Kind) async throws {
     let server = try OAuthServer(kind)
     let other = server.issuer.replacing("127.0.0.1", with: "localhost")

@@ -20,6 +20,10 @@ public final class OAuthServer: @unchecked Sendable {
     }
     /// Those with logins by a code. oauthlib 3.2 has none for servers.
     public static let withCodes = present.filter { $0 != .oauthlib }
+    /// One of them, for what a program does by itself, or what the way in before each server does.
+    public static let any = Array(present.prefix(1))
+    /// One with logins by a code.
+    public static let anyWithCodes = Array(withCodes.prefix(1))
 
     /// Its name.
     public var testDescription: String { rawValue }
@@ -118,8 +122,11 @@ public final class OAuthServer: @unchecked Sendable {
       ])
   }
 
-  /// Has the next answer to a request whose path ends with `at` wait so many seconds, once the server has done what it was asked.
-  public func hold(_ seconds: Double, at: String) throws { try control("hold", ["seconds": "\(seconds)", "at": at]) }
+  /// Has the next answer to a request whose path ends with `at` wait for ``letGo()``, once the server has done what it was asked.
+  public func hold(at: String) throws { try control("hold", ["at": at]) }
+
+  /// Lets the held answer go.
+  public func letGo() throws { try control("go") }
 
   /// Whether the server takes `token` as good.
   public func takes(_ token: String) throws -> Bool {

@@ -204,7 +204,7 @@ struct InstallCommandTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/p").sorted() == ["other", "share"])
   }
 
-  @Test(arguments: ["bin", "share", "share/man", "lib"])
+  @Test(.tags(.slow), .wholeRun, arguments: ["bin", "share", "share/man", "lib"])
   func `install writes nothing where a link leads out of the prefix, and goes through one that stays in it`(folder: String) throws
   {
     let home = try Home()

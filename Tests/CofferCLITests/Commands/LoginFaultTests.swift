@@ -14,7 +14,7 @@ import Testing
     return disk
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `a full disk is found before a person or a server is asked`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home()
@@ -41,7 +41,7 @@ import Testing
     #expect(try home.coffer("auth token").out != token)
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `a disk that fills up in the midst of a login has the room that was tried`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home()
@@ -64,7 +64,7 @@ import Testing
     try home.transcript("auth refresh --quiet")
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `a vault that is locked in the midst of a login stays as it was, and the server takes the tokens back`(
     kind: OAuthServer.Kind
   ) throws {
@@ -88,7 +88,7 @@ import Testing
     try home.transcript("auth refresh --quiet")
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `what is said of a token while it is renewed loses no login`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server)
@@ -111,7 +111,7 @@ import Testing
     #expect(try server.takes(home.coffer("auth token").out))
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `another login while a token is renewed stands`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server)
@@ -124,7 +124,7 @@ import Testing
     try home.transcript("auth token", out: "by hand")
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `a vault that is locked in the midst of a renewal stays as it was, and the server takes the tokens back`(
     kind: OAuthServer.Kind
   ) throws {
@@ -191,7 +191,7 @@ import Testing
     #expect(try home.coffer("vault verify").status == 0)
   }
 
-  @Test(arguments: OAuthServer.Kind.present, [true, false])
+  @Test(arguments: OAuthServer.Kind.any, [true, false])
   func `control-C ends a login, and nothing of it is left`(kind: OAuthServer.Kind, web: Bool) throws {
     guard web || OAuthServer.Kind.withCodes.contains(kind) else { return }
     let server = try OAuthServer(kind)
@@ -209,7 +209,7 @@ import Testing
     try home.transcript("auth status", err: "nobody is logged in", exit: 1)
   }
 
-  @Test(arguments: OAuthServer.Kind.present, ["+1d", "-1d", "+3d", "-3d"])
+  @Test(arguments: OAuthServer.Kind.any, ["+1d", "-1d", "+3d", "-3d"])
   func `a clock that is days off renews more often than it must, and loses no login`(
     kind: OAuthServer.Kind, offset: String
   ) throws {

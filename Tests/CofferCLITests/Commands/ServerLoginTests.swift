@@ -38,7 +38,7 @@ import Testing
     try home.transcript("vault list", out: "")
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `of processes that find the token ended one asks the server`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server, for: 1)
@@ -51,7 +51,7 @@ import Testing
     #expect(try server.control("counts")["refresh"] == 1)
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `a token that has ended is renewed for other programs too`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server, for: 1)
@@ -63,7 +63,7 @@ import Testing
     #expect(try server.control("counts")["refresh"] == 1)
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
+  @Test(arguments: OAuthServer.Kind.any)
   func `a server that refuses, or is away, is told by the status, and the login stays`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server, for: 1)

@@ -8,8 +8,9 @@ from werkzeug.serving import make_server
 
 COUNTS = {"token": 0, "refresh": 0, "revoke": 0, "device": 0}
 FAULT = {"status": 0, "body": "", "copies": 1, "times": 0, "drip": 0, "to": "", "at": ""}
-# The next answer to a path that ends with "at" waits so many seconds, when the server has done its work.
-HOLD = {"seconds": 0.0, "at": ""}
+# The next answer to a path that ends with "at" waits until it is let go, when the server has done its work.
+HOLD = {"at": ""}
+let_go = threading.Event()
 lock = threading.Lock()
 
 
@@ -54,7 +55,8 @@ def serve(begin):
                 FAULT.update({"copies": 1, "drip": 0, "to": "", "at": "", "body": ""})
                 FAULT.update({name: value if name in ("body", "to", "at") else float(value) if name == "drip" else int(value)
                               for name, value in form.items()})
-            elif word == "hold": HOLD.update({"seconds": float(form["seconds"]), "at": form["at"]})
+            elif word == "hold": HOLD["at"] = form["at"]
+            elif word == "go": let_go.set()
             elif word != "counts": parts["control"](word, form)
             start_response("200 OK", [("Content-Type", "application/json")])
             return [json.dumps(COUNTS).encode()]
@@ -62,9 +64,9 @@ def serve(begin):
             FAULT["times"] -= 1
             return fault(start_response)
         answer = parts["app"](environ, start_response)
-        if HOLD["seconds"] and path.endswith(HOLD["at"]):
-            seconds, HOLD["seconds"] = HOLD["seconds"], 0.0
-            time.sleep(seconds)
+        if HOLD["at"] and path.endswith(HOLD["at"]):
+            HOLD["at"] = ""
+            let_go.wait()
         return answer
 
     httpd = make_server("127.0.0.1", 0, front, threaded=True)
