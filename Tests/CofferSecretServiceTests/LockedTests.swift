@@ -385,7 +385,7 @@ import Testing
     }
     try Data().write(to: URL(fileURLWithPath: folder.path.string + "/may"))
     #expect(windows.count == 1)
-    for window in windows { eventually("it is gone") { kill(window, 0) != 0 } }
+    for window in windows { eventually("it is gone") { hasEnded(window) } }
   }
 
   @Test func `a prompt that begins while another program's window closes has a window of its own`() throws {

@@ -38,6 +38,12 @@ public func poll(
   }
 }
 
+/// Whether a process is gone, but perhaps for its exit status, which whoever adopted it may never ask for.
+public func hasEnded(_ process: Int32) -> Bool {
+  guard let line = FileManager.default.contents(atPath: "/proc/\(process)/stat") else { return kill(process, 0) != 0 }
+  return String(decoding: line, as: UTF8.self).contains(") Z ")
+}
+
 /// Stops `process`, and waits until each of its threads has stopped: the signal alone lets a thread go on until the kernel reaches it.
 public func stop(_ process: Int32, at location: SourceLocation = #_sourceLocation) {
   guard kill(process, SIGSTOP) == 0 else {

@@ -93,7 +93,7 @@ struct AskpassTests {
     kill(child.id, SIGINT)
     #expect(try child.wait() == 130)
     for process in try home.content("processes").split(whereSeparator: \.isWhitespace).compactMap({ pid_t($0) }) {
-      #expect(eventually { Self.hasEnded(process) })
+      #expect(eventually { hasEnded(process) })
     }
   }
 
@@ -111,13 +111,8 @@ struct AskpassTests {
     kill(child.id, SIGKILL)
     #expect(try child.wait() == 128 + SIGKILL)
     for process in try home.content("processes").split(whereSeparator: \.isWhitespace).compactMap({ pid_t($0) }) {
-      #expect(eventually { Self.hasEnded(process) })
+      #expect(eventually { hasEnded(process) })
     }
-  }
-
-  private static func hasEnded(_ process: pid_t) -> Bool {
-    guard let line = FileManager.default.contents(atPath: "/proc/\(process)/stat") else { return kill(process, 0) != 0 }
-    return String(decoding: line, as: UTF8.self).contains(") Z ")
   }
 
   @Test
@@ -128,7 +123,7 @@ struct AskpassTests {
     let failure = #expect(throws: Failure.self) { _ = try askpass.secret(Question("Passphrase")).count }
     #expect(failure?.status == .locked && failure?.what.contains("it did not answer within") == true)
     let process = try #require(pid_t(try home.content("process").trimmingCharacters(in: .newlines)))
-    #expect(eventually { Self.hasEnded(process) })
+    #expect(eventually { hasEnded(process) })
   }
 
   @Test

@@ -22,12 +22,6 @@ struct AgentCommandTests {
     return try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any])
   }
 
-  /// Whether a process is gone, but perhaps for its exit status, which whoever adopted it may never ask for.
-  private func hasEnded(_ process: pid_t) -> Bool {
-    guard let line = FileManager.default.contents(atPath: "/proc/\(process)/stat") else { return kill(process, 0) != 0 }
-    return String(decoding: line, as: UTF8.self).contains(") Z ")
-  }
-
   private func process(_ home: Home) throws -> pid_t { pid_t(try #require(status(home)["process"] as? Int)) }
 
   @Test

@@ -152,8 +152,7 @@ struct DoctorBranchTests {
     let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
     let agent = try pid_t(#require(status?["process"] as? Int))
     kill(agent, SIGKILL)
-    let deadline = Date() + 60
-    while kill(agent, 0) == 0, Date() < deadline { usleep(5_000) }
+    eventually { hasEnded(agent) }
     #expect(home.exists("run/agent.lock") && home.exists("run/agent.sock"))
     #expect(try findings("sockets", home).map(\.place) == [home.path + "/run/agent.sock"])
     #expect(try findings("agent", home).isEmpty)

@@ -85,7 +85,7 @@ import Testing
     try service.startBus()
     #expect(try Self.lookup("a", service).out == "secret a")
     #expect(try service.process() != first)
-    eventually("the service of the old bus ends") { kill(first, 0) != 0 }
+    eventually("the service of the old bus ends") { hasEnded(first) }
   }
 
   @Test func `the agent is killed while it is asked, and nothing that was stored is lost`() throws {
@@ -106,7 +106,7 @@ import Testing
       let answer = try service.program(["secret-tool", "store", "--label=x", "n", "\(round)"], in: "secret \(round)")
       // Whether the change was made is not known to who was not answered.
       if answer.status == 0 { stored.append("\(round)") } else { #expect(!answer.err.isEmpty) }
-      eventually("the agent is gone") { kill(agent, 0) != 0 }
+      eventually("the agent is gone") { hasEnded(agent) }
       let name = stored.randomElement() ?? "first"
       let found = try Self.lookup(name, service)
       #expect(found.out == "secret \(name)", "\(found.err)")
