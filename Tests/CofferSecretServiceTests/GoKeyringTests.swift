@@ -8,7 +8,7 @@ import Testing
 /// The calls of go-keyring in its order, as gh, buildkite and other programs in Go make them. Debian's gh is built without it.
 ///
 /// Source: github.com/zalando/go-keyring, keyring_unix.go and secret_service/secret_service.go.
-@Suite(.tags(.process), .defaultRun) struct GoKeyringTests {
+@Suite(.tags(.process), .wholeRun) struct GoKeyringTests {
   /// The program's connection, with what it expects of each answer.
   private struct Keyring {
     let client: BusClient

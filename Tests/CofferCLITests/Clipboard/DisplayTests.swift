@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// The real programs, at a display that nobody sees.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct DisplayTests {
   /// A display server for as long as this lives.
   private final class Display {

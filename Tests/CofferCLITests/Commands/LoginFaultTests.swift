@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// What goes wrong beside a login, a renewal or a logout at real servers: the disk, the vault, the clock, the person.
-@Suite(.tags(.root, .process), .defaultRun) struct LoginFaultTests {
+@Suite(.tags(.root, .process), .wholeRun) struct LoginFaultTests {
   /// A small disk with all of a home on it.
   private func smallDisk(_ home: Home) throws -> Home.SmallDisk {
     let disk = try home.smallDisk("900k")

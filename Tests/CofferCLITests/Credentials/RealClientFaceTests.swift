@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// The programs that `coffer credential` answers, as they are installed; one that is not is said and left out.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct RealClientFaceTests {
   private func home() throws -> Home {
     let home = try Home.withVault()

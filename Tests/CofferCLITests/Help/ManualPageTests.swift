@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct ManualPageTests {
   @Test
   func `there is a page for each command behind coffer and for each topic, in ASCII`() throws {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Programs and libraries as Debian has them, which know nothing of Coffer.
-@Suite(.tags(.process), .defaultRun) struct RealClientTests {
+@Suite(.tags(.process), .wholeRun) struct RealClientTests {
   @Test func `secret-tool stores, looks up, searches and clears`() throws {
     let service = try SecretServiceHome()
     let attributes = ["service", "gh", "user", "ada"]

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Whole programs of Debian that keep secrets, run as a user runs them.
-@Suite(.tags(.process, .slow), .defaultRun) struct RealProgramTests {
+@Suite(.tags(.process, .slow), .wholeRun) struct RealProgramTests {
   /// A server that gives each visitor a cookie, and writes down those it is sent.
   private static let server = """
     import http.server, sys

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CCofferSQLite
 import CofferPlatform
 import CofferStorage
@@ -8,7 +9,7 @@ import Testing
 
 @testable import CofferVault
 
-@Suite struct SideFileTests {
+@Suite(.tags(.slow), .defaultRun) struct SideFileTests {
   let fixture: VaultFixture
   let bystander: String
   init() throws {

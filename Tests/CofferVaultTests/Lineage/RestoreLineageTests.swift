@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 
 /// Restores after a member was removed, and beside vaults and backups that someone forged.
-@Suite struct RestoreLineageTests {
+@Suite(.tags(.slow), .defaultRun) struct RestoreLineageTests {
   private let world: MemberVault
   private let backups: TestFolder
   init() throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferVault
 
-@Suite struct RepairTests {
+@Suite(.tags(.slow), .defaultRun) struct RepairTests {
   static let harmed = changed("bytes", byte: 41)
 
   func vault() throws -> PinnedVault {
