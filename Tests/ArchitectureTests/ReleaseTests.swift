@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The scripts that say what is in a release and who signed it, on small input. `.ci/release --check` tries the whole.
-@Suite(.serialized, .tags(.process), .defaultRun)
+@Suite(.serialized, .tags(.process), .wholeRun)
 final class ReleaseTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-release-\(UUID().uuidString)")
   init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
