@@ -161,7 +161,7 @@ struct SecretTraceTests {
     searchFiles(home)
   }
 
-  @Test(arguments: [false, true])
+  @Test(.tags(.process), .wholeRun, arguments: [false, true])
   func `a login, a renewal and a logout at a server: while they wait for it, and what they leave`(web: Bool) throws {
     let server = try OAuthServer(.authlib)
     let home = try Home.withVault()

@@ -7,7 +7,7 @@ import Testing
 @testable import CofferLogin
 
 /// A session whose tokens come from a real server.
-@Suite(.tags(.process), .defaultRun) struct SessionLoginTests {
+@Suite(.tags(.process), .wholeRun) struct SessionLoginTests {
   private struct Keys: KeySpace {
     let user = StorageKey("user", of: String.self).endsWithSession()
     let token = StorageKey("token", secret: OAuthToken.self).expires { $0.expires }.endsWithSession()

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferPostgres
 
 /// Servers whose disk has no room left.
-@Suite(.tags(.root, .process, .kill), .defaultRun) struct FullServerTests {
+@Suite(.tags(.root, .process, .kill), .wholeRun) struct FullServerTests {
   private static let long = String(repeating: "x", count: 200_000)
 
   @Test func `where the tables have no room nothing is changed, all is read, and a change of key leaves the old one`() throws {

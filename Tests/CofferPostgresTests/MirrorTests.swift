@@ -10,7 +10,7 @@ import Testing
 @testable import CofferPostgres
 
 /// Mirrors of vaults on a server, and what somebody may do to their files.
-@Suite(.tags(.process), .defaultRun) struct MirrorTests {
+@Suite(.tags(.process), .wholeRun) struct MirrorTests {
   /// A vault on a server with a mirror in a folder of its own.
   private final class Mirrored: Sendable {
     let shared: SharedVault

@@ -10,7 +10,7 @@ import Testing
 @testable import CofferPostgres
 
 /// Settings of a fleet, on a real server.
-@Suite(.tags(.process), .defaultRun) struct PostgresDefaultsTests {
+@Suite(.tags(.process), .wholeRun) struct PostgresDefaultsTests {
   @Test(arguments: ConformanceCheck.allCases) func `settings on a server conform`(check: ConformanceCheck) async throws {
     let server = try DatabaseServer.shared
     var abilities = StoreConformance<Plain>.Abilities()

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferPostgres
 
 /// What becomes of a connection when a host is silent, when a statement fails, and when rows were changed by somebody else.
-@Suite(.tags(.process), .defaultRun) struct ServerConnectionTests {
+@Suite(.tags(.process), .wholeRun) struct ServerConnectionTests {
   @Test func `a host that takes a connection and says nothing does not keep a place from the next one`() throws {
     let server = try DatabaseServer.shared
     let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

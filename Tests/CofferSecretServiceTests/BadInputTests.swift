@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferSecretService
 
-@Suite(.tags(.process), .defaultRun) struct BadInputTests {
+@Suite(.tags(.process), .wholeRun) struct BadInputTests {
   @Test func `what no object, interface or method is, is refused by its name`() throws {
     let service = try TestService()
     let client = try BusClient(service.bus.address)

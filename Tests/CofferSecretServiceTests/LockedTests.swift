@@ -9,7 +9,7 @@ import Testing
 @testable import CofferSecretService
 
 /// What programs get while the vault is locked: nothing hangs, and a locked vault never looks empty.
-@Suite(.tags(.process), .defaultRun) struct LockedTests {
+@Suite(.tags(.process), .wholeRun) struct LockedTests {
   @Test func `what needs no secret is answered while the vault is locked`() throws {
     let service = try TestService(unlocked: false, patience: .seconds(600))
     let client = try BusClient(service.bus.address)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct CompletionTests {
   @Test(arguments: ["bash", "zsh", "fish"])
   func `each shell accepts its script`(shell: String) throws {

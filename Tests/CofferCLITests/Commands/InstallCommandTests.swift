@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct InstallCommandTests {
   /// Made once: of what is installed a copy is as good.
   nonisolated(unsafe) private static let kept: Result<Home, any Error> = Result {
@@ -26,7 +26,7 @@ struct InstallCommandTests {
     try #require(copied.status == 0, "\(copied.err)")
   }
 
-  @Test
+  @Test(.tags(.process), .defaultRun)
   func `the program and its names are put in place, again and again, and work from there`() throws {
     let home = try Home.withVault()
     let bin = home.path + "/prefix/bin"
@@ -204,7 +204,7 @@ struct InstallCommandTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/p").sorted() == ["other", "share"])
   }
 
-  @Test(.tags(.slow), .wholeRun, arguments: ["bin", "share", "share/man", "lib"])
+  @Test(arguments: ["bin", "share", "share/man", "lib"])
   func `install writes nothing where a link leads out of the prefix, and goes through one that stays in it`(folder: String) throws
   {
     let home = try Home()

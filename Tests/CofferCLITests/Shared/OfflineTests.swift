@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Reading a vault whose server is away, from its mirror.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct OfflineTests {
   /// A started `coffer` and what it says.
   private func start(_ line: String, _ home: Home) throws -> (child: Child, said: () -> String, told: () -> String) {

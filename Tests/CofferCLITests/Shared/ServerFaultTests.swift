@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What the program says of a server behind a network that loses packets, and of one whose disk is full.
-@Suite(.tags(.root, .process), .defaultRun)
+@Suite(.tags(.root, .process), .wholeRun)
 struct ServerFaultTests {
   @Test
   func `while packets are lost commands fail in their time with 75, and a watch goes on afterwards`() throws {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The agent with a vault that is on a server.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct SharedAgentTests {
   @Test
   func `an agent holds it as it does one in a file: through changes of others and through a server that was away`() throws {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What `doctor` says of a server.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct SharedDoctorTests {
   private func findings(_ home: Home) throws -> [String] {
     let answer = try home.coffer("doctor --json")

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The page about shared vaults, done as it says by three machines.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct ThreeHomesTests {
   /// A line of the page: who types what.
   private static func steps() throws -> [(who: String, line: String)] {

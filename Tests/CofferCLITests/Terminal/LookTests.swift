@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// What a person sees at a terminal.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct LookTests {
   /// A home with a few items, and one that has expired.
   private static func home(_ variables: [String: String] = [:]) throws -> Home {

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// What the program does at a terminal, and does not do elsewhere.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct TerminalTests {
   @Test
   func `control-Z under run --mask stops the command too, and fg goes on with both`() throws {
