@@ -75,10 +75,22 @@ enum Dying {
 
   /// Opens with or without a lookup, writes another key, and tells what became of `a` and `b`.
   static func outcome(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
-    let lookup = DecisionLookup(
-      outcome: { (id, place) throws(StoreError) in try Self.recorded(id, place, rest[0]) },
+    let lookup = lookup(rest[0])
+    let store = try DefaultsStore.open(
+      domain: domain, in: folder, options: options(SystemCalls(), rest[0] == "none" ? nil : lookup))
+    try store.save(.string("written"), for: "other")
+    if rest.count > 1, rest[1] == "fold" { try store.synchronize() }
+    for key in ["a", "b", "other"] {
+      do { print(key, try store.load(key).map { "\($0)" } ?? "nothing") } catch { print(key, Self.word(error.kind)) }
+    }
+  }
+
+  /// The outcomes that files of a folder tell, named by the transactions; `mode` is `unreadable` where none of them can be read.
+  static func lookup(_ mode: String) -> DecisionLookup {
+    DecisionLookup(
+      outcome: { (id, place) throws(StoreError) in try Self.recorded(id, place, mode) },
       settle: { (id, place) throws(StoreError) in
-        if let outcome = try Self.recorded(id, place, rest[0]) { return outcome }
+        if let outcome = try Self.recorded(id, place, mode) { return outcome }
         _ = FileManager.default.createFile(atPath: place + "/\(id).dropped", contents: nil)
         return .dropped
       },
@@ -87,13 +99,6 @@ enum Dying {
           throw StoreError(.io(5), "not removed", cure: "none")
         }
       })
-    let store = try DefaultsStore.open(
-      domain: domain, in: folder, options: options(SystemCalls(), rest[0] == "none" ? nil : lookup))
-    try store.save(.string("written"), for: "other")
-    if rest.count > 1, rest[1] == "fold" { try store.synchronize() }
-    for key in ["a", "b", "other"] {
-      do { print(key, try store.load(key).map { "\($0)" } ?? "nothing") } catch { print(key, Self.word(error.kind)) }
-    }
   }
 
   private static func recorded(

@@ -29,6 +29,7 @@ enum PlainVerbs {
     case "set": try Writers.set(folder, domain, rest)
     case "get": try Writers.get(folder, domain, rest[0])
     case "starved": try Writers.starved(folder, domain)
+    case "stepped": try Stepped.run(folder, domain, rest)
     case "threads": try Threads.run(folder, domain, rest)
     case "hold": try Writers.hold(folder, domain)
     case "hold-then-write": try Writers.holdThenWrite(folder, domain)

@@ -1,0 +1,153 @@
+import CofferTestSupport
+import Foundation
+import SystemPackage
+
+/// A domain in `config`, three processes that write it and one that reads it, stepped through their input, and a shell at work beside them.
+///
+/// Each process writes names of its own, with numbers that grow.
+final class ReplacementWorld {
+  let folder: TemporaryFolder
+  private let seats: [Tool]
+  private var random: Random
+  private var numbers = [0, 0, 0]
+  /// What each name has to have; nil after `.moved` named it, or where a call that failed may have set it.
+  private var expected: [String: Int?] = [:]
+  private(set) var trace: [String] = []
+  private(set) var failures: [String] = []
+  private(set) var counts: [String: Int] = [:]
+
+  init(seed: UInt64) throws {
+    let folder = try TemporaryFolder()
+    self.folder = folder
+    random = Random(seed: seed)
+    try FileManager.default.createDirectory(atPath: folder.file("config").string, withIntermediateDirectories: false)
+    seats = try (0..<4).map { _ in try Self.seat(folder) }
+    for seat in seats where seat.firstLine() != "ready" { failures.append("a process did not begin") }
+  }
+
+  deinit { for seat in seats { seat.kill() } }
+
+  private static func seat(_ folder: TemporaryFolder) throws -> Tool {
+    try Tool("stepped", folder, arguments: [folder.decisions.string], place: folder.file("config"), hasInput: true)
+  }
+
+  private func fail(_ what: String) { failures.append(what) }
+  private func count(_ what: String) { counts[what, default: 0] += 1 }
+
+  private func ask(_ seat: Int, _ line: String) -> String {
+    guard seats[seat].process.isRunning else { return "died" }
+    seats[seat].send(line + "\n")
+    let answer = seats[seat].firstLine()
+    trace.append("\(seat) \(line): \(answer.prefix(300))")
+    if answer.isEmpty {
+      seats[seat].process.waitUntilExit()
+      fail("process \(seat) died of \(seats[seat].process.terminationStatus) at \(line)")
+      return "died"
+    }
+    return answer
+  }
+
+  // MARK: Steps
+
+  /// One call of a writer, or a read.
+  ///
+  /// - Parameter isBusy: whether files are replaced at this moment, so that some of them may be missing or half written.
+  func step(_ writer: Int, isBusy: Bool = false) {
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0: take(ask(writer, "synchronize"), [:], writer, isBusy)
+    case 1:
+      let answer = ask(3, "read")
+      if answer.hasPrefix("error"), !isBusy { fail("a reader says \(answer)") }
+    case 2, 3:
+      numbers[writer] += 1
+      let names = ["p\(writer)", "q\(writer)"]
+      take(
+        ask(writer, "transact \(names[0]) \(names[1]) \(numbers[writer])"),
+        Dictionary(uniqueKeysWithValues: names.map { ($0, numbers[writer]) }), writer, isBusy)
+    default:
+      numbers[writer] += 1
+      let name = "n\(writer)\(Int.random(in: 0..<3, using: &random))"
+      take(ask(writer, "set \(name) \(numbers[writer])"), [name: numbers[writer]], writer, isBusy)
+    }
+  }
+
+  func steps(_ count: Int) { for number in 0..<count * 3 { step(number % 3) } }
+
+  private func take(_ answer: String, _ change: [String: Int], _ writer: Int, _ isBusy: Bool) {
+    let words = answer.split(separator: " ").map(String.init)
+    switch words.first {
+    case "done":
+      count("acknowledged")
+      for (name, number) in change { expected[name] = number }
+    case "moved":
+      count("moved")
+      if words.count == 1 { fail("writer \(writer): .moved names nothing") }
+      for name in words.dropFirst() { expected[name] = .some(nil) }
+    case "error" where isBusy || words[1] == "busy:":
+      count("errors while files were replaced")
+      for name in change.keys { expected[name] = .some(nil) }
+    case "died": break
+    default: fail("writer \(writer) says \(answer)")
+    }
+  }
+
+  // MARK: What the shell does
+
+  /// Runs `script` in the folder, while the processes stand still or while they go on.
+  func run(_ script: String, whileStopped isStopped: Bool) throws {
+    let shell = Process()
+    let errors = Pipe()
+    shell.executableURL = URL(filePath: "/bin/sh")
+    shell.arguments = ["-ec", script]
+    shell.currentDirectoryURL = URL(filePath: folder.path.string)
+    shell.standardOutput = FileHandle.nullDevice
+    shell.standardError = errors
+    if isStopped { for seat in seats { Foundation.kill(seat.process.processIdentifier, SIGSTOP) } }
+    trace.append("\(isStopped ? "stopped" : "busy"): \(script)")
+    try shell.run()
+    var turn = 0
+    while !isStopped, shell.isRunning, failures.isEmpty {
+      step(turn % 3, isBusy: true)
+      turn += 1
+    }
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    shell.waitUntilExit()
+    if isStopped { for seat in seats { Foundation.kill(seat.process.processIdentifier, SIGCONT) } }
+    if shell.terminationStatus != 0 { fail("the shell: \(text)") }
+  }
+
+  // MARK: What has to be there
+
+  /// Lets each writer synchronize until it has nothing more to say, and compares with what a new process finds.
+  ///
+  /// - Parameter isWhole: whether each acknowledged value is there or was named.
+  func settle(isWhole: Bool) throws {
+    for writer in [0, 1, 2, 0, 1, 2] {
+      var (answer, tries) = ("", 0)
+      repeat {
+        answer = ask(writer, "synchronize")
+        take(answer, [:], writer, false)
+        tries += 1
+      } while answer != "done" && tries < 5 && failures.isEmpty
+      if tries == 5 { fail("writer \(writer) does not come to an end: \(answer)") }
+    }
+    let newcomer = try Self.seat(folder)
+    _ = newcomer.firstLine()
+    newcomer.send("read\n")
+    let (there, read) = (newcomer.firstLine(), ask(3, "read"))
+    newcomer.kill()
+    if there.hasPrefix("error") { return fail("a newcomer says \(there)") }
+    if Set(there.split(separator: " ")) != Set(read.split(separator: " ")) {
+      fail("the reader has \(read), and a newcomer \(there)")
+    }
+    let pairs = there.split(separator: " ").map { $0.split(separator: "=") }
+    let values = Dictionary(uniqueKeysWithValues: pairs.map { (String($0[0]), Int($0[1]) ?? -1) })
+    for writer in 0..<3 where values["p\(writer)"] != values["q\(writer)"] { fail("a transaction is torn: \(there)") }
+    for (name, number) in expected.sorted(by: { $0.key < $1.key }) {
+      if let number, values[name] != number, isWhole {
+        fail("\(name) is \(values[name] ?? 0) and not \(number), and nobody was told")
+      }
+      expected[name] = values[name]
+    }
+  }
+}
