@@ -132,7 +132,8 @@ extension DefaultsEngine {
       // Who waits for this lock must not write into a file without a name. Said before the word: whoever reads the word knows.
       try journal.memory.mark(.removed)
       try state.withLock { (state) throws(StoreError) in
-        state.seen = try journal.beginEpoch(after: state.seen, list: .none, foldedFrom: nil, survivors: [], writer: writer)
+        (state.seen, state.last) = try journal.beginEpoch(
+          after: state.seen, state.last, list: .none, foldedFrom: nil, survivors: [], writer: writer)
         state.start = state.seen.end
         state.begin(with: ListContent(values: [:], encoding: .xml, fingerprint: .none, isSettled: true))
         state.nextLook = 0

@@ -106,6 +106,11 @@ public final class DefaultsStore: Store {
     return try DefaultsStore(domain, suites: others, layers: layers, options: options)
   }
 
+  /// Has no handler of SIGBUS installed, which journals need to be mapped: those that this process opens from here on are read and written with system
+  /// calls, each `get` with one. Without this a handler is there from the first domain on, for the journals' mappings alone; it hands every
+  /// other SIGBUS on to the handler that was there before.
+  public static func refuseSignalHandler() { JournalMemory.mayMap.store(false, ordering: .relaxed) }
+
   @inline(__always)
   func check() throws(StoreError) {
     try Reentrancy.check(place)

@@ -86,7 +86,8 @@ public struct StoreError: Error, Sendable {
     case otherVault
     /// Nothing shows who made the vault: a recipient sees it for the first time.
     case unproven
-    /// The open file no longer stands at its path.
+    /// The open file no longer stands at its path. A plain store says so where values that it knew are not in the files that stand there now,
+    /// once, and has opened those.
     case moved
     /// The file is a vault in use, and not all of it is in the file.
     case inUse

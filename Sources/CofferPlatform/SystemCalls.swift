@@ -71,10 +71,8 @@ package struct SystemCalls: Sendable {
     case listReplaced
     /// The journal is empty again, perhaps not durably.
     case journalEmptied
-    /// A journal that lost its name says that its values are being written into another.
-    case carrying
-    /// They are written; the old journal does not say so yet.
-    case carried
+    /// A journal that was made of one which was deleted has its name; the old one does not say so yet.
+    case journalNamed
   }
 }
 

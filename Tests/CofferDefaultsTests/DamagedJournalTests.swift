@@ -88,7 +88,7 @@ struct DamagedJournalTests {
     }
     var refused = 0
     // Field by field: all but the bell's, which is a single byte, are eight bytes.
-    for bit in 0..<(JournalLayout.Field.word.rawValue + 8) * 8 {
+    for bit in 0..<(JournalLayout.Field.successor.rawValue + 8) * 8 {
       var bytes = whole
       bytes[bit / 8] ^= 1 << (bit % 8)
       try file.seek(toOffset: 0)
@@ -99,12 +99,12 @@ struct DamagedJournalTests {
       try #require(FileStatus(at: journal)?.size == whole.count, "the file stays, bit \(bit % 8) of byte \(bit / 8)")
       if read == nil { refused += 1 }
     }
-    let decisive: [JournalLayout.Field] = [.magic, .version, .use, .word, .evenStart]
+    let decisive: [JournalLayout.Field] = [.magic, .version, .use, .word, .evenStart, .evenSeed]
     #expect(refused == decisive.count * 64)
   }
 
   @Test func `no part of one state's bytes with the rest of another's is a state`() {
-    let states: [JournalUse] = [.current, .removed, .beingCarried, .carried]
+    let states: [JournalUse] = [.current, .removed, .givenUp]
     for old in states {
       for new in states where new != old {
         for bytes in 1..<8 {
@@ -121,11 +121,10 @@ struct DamagedJournalTests {
     #expect(CheckedNumber(rawValue: other, in: .oddStart) == nil, "nor does another field's number")
   }
 
-  @Test func `a running process that knows the values writes them again once the damaged journal is removed`() throws {
+  @Test func `a running process that knows the values makes the journal anew once the damaged one is removed`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     try store.save(.integer(1), for: "k")
-    // Another file in its place, as a copy that was cut off is: to shorten a file that is mapped ends the process.
     let journal = folder.file(".d.plist.coffer")
     try FileManager.default.removeItem(atPath: journal.string)
     try folder.write("", to: ".d.plist.coffer")

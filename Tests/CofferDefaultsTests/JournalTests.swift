@@ -12,14 +12,16 @@ import Testing
 struct JournalTests {
   private static let writer = Record.Writer(process: 7, instance: 1)
 
-  private static func bytes(_ record: Record, epoch: UInt64) -> [UInt8] {
+  private static func bytes(_ record: Record, epoch: UInt64, after before: RecordLink = RecordLink()) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: record.count)
-    bytes.withUnsafeMutableBytes { record.encode(into: $0, epoch: epoch, writer: writer) }
+    bytes.withUnsafeMutableBytes { _ = record.encode(into: $0, epoch: epoch, after: before, writer: writer) }
     return bytes
   }
 
-  private static func decode(_ bytes: [UInt8], epoch: UInt64) -> (record: Record, count: Int)? {
-    bytes.withUnsafeBytes { Record.decode($0, epoch: epoch) }
+  private static func decode(
+    _ bytes: [UInt8], epoch: UInt64, after before: RecordLink = RecordLink()
+  ) -> (record: Record, end: RecordLink)? {
+    bytes.withUnsafeBytes { Record.decode($0, epoch: epoch, after: before) }
   }
 
   @Test func `every kind of value comes back from a record`() throws {
@@ -34,10 +36,13 @@ struct JournalTests {
     }
   }
 
-  @Test func `a record of another epoch, a changed byte and a shortened record are no records`() throws {
+  @Test func `a record of another epoch or behind another record, a changed byte and a shortened record are no records`() throws {
     let bytes = Self.bytes(.write([("name", .string("some value of a certain length"))]), epoch: 3)
-    #expect(Self.decode(bytes, epoch: 3)?.count == bytes.count)
+    #expect(Self.decode(bytes, epoch: 3)?.end.count == bytes.count)
     #expect(Self.decode(bytes, epoch: 4) == nil)
+    let other = RecordLink(check: 1)
+    #expect(Self.decode(bytes, epoch: 3, after: other) == nil)
+    #expect(Self.decode(Self.bytes(.write([]), epoch: 3, after: other), epoch: 3, after: other) != nil)
     for index in bytes.indices.dropFirst(4) {
       var changed = bytes
       changed[index] ^= 1
@@ -68,7 +73,7 @@ struct JournalTests {
     }
     var later = Self.bytes(.write([("a", nil)]), epoch: 1)
     later[9] = 200
-    let sum = later.withUnsafeBytes { Checksum.of(UnsafeRawBufferPointer(rebasing: $0[8...]), epoch: 1) }
+    let sum = later.withUnsafeBytes { Checksum.of(UnsafeRawBufferPointer(rebasing: $0[8...]), epoch: 1, after: 0) }
     withUnsafeBytes(of: sum.littleEndian) { later.replaceSubrange(4..<8, with: $0) }
     #expect(Self.decode(later, epoch: 1)?.record.cause == .write)
   }
@@ -126,28 +131,11 @@ struct JournalTests {
     #expect(try folder.open(isShared: false).contents() == ["a": .integer(1), "b": .integer(2)])
   }
 
-  @Test func `a journal that is remembered as carried over several times takes no other's place`() throws {
-    let folder = try TemporaryFolder()
-    let journal = try #require(try folder.open(isShared: false).engine.state.withLock { $0.journal })
-    try journal.memory.remember(carried: [1, 2, 3])
-    for _ in 0..<3 { try journal.memory.remember(carried: [4]) }
-    #expect(try journal.memory.carried == [1, 2, 3, 4])
-    try journal.memory.remember(carried: [2, 5])
-    #expect(try journal.memory.carried == [3, 4, 2, 5])
-    // As a fold leaves them that died in the midst of moving them up.
-    try journal.memory.store(2, .carriedThird)
-    try journal.memory.store(5, .carriedFourth)
-    try journal.memory.store(4, .carriedFirst)
-    try journal.memory.store(2, .carriedSecond)
-    try journal.memory.remember(carried: [6])
-    #expect(try journal.memory.carried == [4, 2, 5, 6])
-  }
-
   @Test func `a foreign header is damage and a newer format says so`() throws {
     let folder = try TemporaryFolder()
     try folder.open(isShared: false).save(.integer(1), for: "k")
     try damage(folder, at: JournalLayout.Field.version.rawValue, [9])
-    #expect(kind { _ = try folder.open(isShared: false) } == .newerFormat(found: 9, supported: 1))
+    #expect(kind { _ = try folder.open(isShared: false) } == .newerFormat(found: 9, supported: 2))
     try damage(folder, at: 0, [9])
     #expect(kind { _ = try folder.open(isShared: false) } == .damaged)
   }

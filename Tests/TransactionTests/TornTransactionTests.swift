@@ -135,48 +135,6 @@ struct TornTransactionTests {
     try home.expectAgreement(on: ["new"])
   }
 
-  @Test func `a batch that the new journal has completed is not prepared again from the journal that was moved away`() throws {
-    for _ in 0..<10 {
-      let home = try Self.prepared()
-      let serve = ["serve", home.path, home.keyFile]
-      let keeper = try Peer(home, serve)
-      defer { keeper.kill() }
-      guard try Self.diesBeforeForgetting(home, keeper, serve) else { continue }
-      #expect(try home.recordedOutcomes() == 1, "the vault still remembers the transaction as committed")
-      let last = try Peer(home, serve)
-      #expect(last.ask("transact newer") == "ok")
-      last.kill()
-      keeper.signal(SIGCONT)
-      #expect(keeper.ask("write y") == "ok")
-      #expect(keeper.ask("read") == "newer newer newer")
-      keeper.kill()
-      try home.expectAgreement(on: ["newer"])
-      return
-    }
-    Issue.record("nobody died before the vault forgot")
-  }
-
-  /// Moves the journal of a decided transaction away, and has whoever settles its batch die when the vault is about to forget it; false where
-  /// `keeper`, which sleeps from then on, fell asleep with the vault's lock, so that nobody is about to.
-  private static func diesBeforeForgetting(_ home: Home, _ keeper: Peer, _ serve: [String]) throws -> Bool {
-    let carrier = try Peer(home, serve + ["none", "carried"])
-    #expect(keeper.ask("transact old") == "ok" && keeper.ask("fold") == "ok")
-    #expect(try home.run("transact", home.path, home.keyFile, "new", "decided").status == SIGKILL)
-    keeper.freeze()
-    try FileManager.default.moveItem(atPath: home.path + "/.app.plist.coffer", toPath: home.path + "/aside")
-    // No event: the next look at the journal's name is at most 100 ms away.
-    usleep(150_000)
-    #expect(carrier.ask("write x") == nil)
-    let wal = home.vaultPath.string + "-wal"
-    do {
-      let settling = try Peer(
-        home, serve,
-        tracing: ["-o", "/dev/null", "-P", wal, "-e", "trace=fdatasync", "-e", "inject=fdatasync:signal=KILL:when=2"])
-      settling.kill()
-      return false
-    } catch is Peer.Failed { return true }
-  }
-
   @Test func `a transaction whose plain half changes nothing records no outcome`() throws {
     let home = try Home()
     #expect(try home.run("transact", home.path, home.keyFile, "same").status == 0)

@@ -20,6 +20,12 @@ int coffer_refresh_attributes(const char *path);
 /// Memory at [p, p+n), page aligned, reads as zeros in a forked child. Returns -1 where the kernel cannot (before Linux 4.14).
 int coffer_wipe_on_fork(void *p, size_t n);
 
+/// Maps `size` bytes of `fd`, shared, to read and, where `writable`, to write; NULL with errno. Where another program cuts the file short, an
+/// access behind its end ends no process: it replaces the whole mapping by zeros of this process alone, to which stores go too. That is done by a
+/// handler of SIGBUS, from the first call on, which hands every other SIGBUS on to the handler before it.
+void *coffer_map_file(int fd, size_t size, bool writable);
+void coffer_unmap_file(void *base, size_t size);
+
 /// Keeps [p, p+n) out of core dumps.
 int coffer_exclude_from_core(void *p, size_t n);
 

@@ -12,18 +12,31 @@ extension DefaultsEngine {
   ///   - checkingName: whether the journal's name is looked at in any case, and not only now and then.
   ///   - keepingRemoved: whether `body` gets the journal of a domain that was removed too, into which it has nothing to write: no new one
   ///     is made for it.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, and what `body` throws.
+  ///   - telling: whether the caller hears of values that are missing from files that were put in place of those in use.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, `.moved`, and what `body` throws, which is run again where it
+  ///   finds out that another journal is at work.
   @inline(__always)
   func holdingLock<Result>(
-    until deadline: LockDeadline? = nil, checkingName: Bool = false, keepingRemoved: Bool = false,
+    until deadline: LockDeadline? = nil, checkingName: Bool = false, keepingRemoved: Bool = false, telling: Bool = true,
     _ body: (Journal) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try checkProcess()
     try deciding.check(files.list.string)
     return try writing.withLock(until: deadline, busy: { busy }) { (writer, deadline) throws(StoreError) in
-      let journal = try acquire(&writer, deadline, checkingName, keepingRemoved)
-      defer { journal.unlock() }
-      return try body(journal)
+      for _ in 0..<Replay.attempts {
+        let journal = try acquire(&writer, deadline, checkingName, keepingRemoved)
+        defer { journal.unlock() }
+        do throws(StoreError) {
+          if writer.known != nil || !writer.missing.isEmpty {
+            try Relocation(engine: self).compare(&writer, journal)
+            if telling { try Relocation(engine: self).tell(&writer) }
+          }
+          return try body(journal)
+        } catch {
+          guard error.kind == .moved, journal.isOver.load(ordering: .relaxed) else { throw error }
+        }
+      }
+      throw StoreError(.busy, "the journal is replaced again and again", place: files.journal.string, cure: "try again")
     }
   }
 
@@ -34,19 +47,29 @@ extension DefaultsEngine {
   private func acquire(
     _ writer: inout WriterState, _ deadline: LockDeadline?, _ checkingName: Bool, _ keepingRemoved: Bool
   ) throws(StoreError) -> Journal {
-    guard let journal = writer.journal, journal.isWritable else {
-      guard !isReadOnly else { throw readOnly }
-      return try Relocation(engine: self).exchange(writer.journal, &writer, deadline)
-    }
-    try journal.lock(until: deadline)
-    do {
-      if try !journal.memory.isRetired(), CoarseClock.now() < writer.nextLinkCheck, !checkingName { return journal }
-      if keepingRemoved, try Relocation(engine: self).isRemovedForGood(journal) { return journal }
-    } catch {
+    let relocation = Relocation(engine: self)
+    if let journal = writer.journal, journal.isWritable {
+      try journal.lock(until: deadline)
+      do {
+        if !journal.isOver.load(ordering: .relaxed), try journal.isItself {
+          let isRetired = try journal.memory.isRetired()
+          if !isRetired, CoarseClock.now() < writer.nextLinkCheck, !checkingName { return journal }
+          if isRetired, keepingRemoved, try relocation.isRemovedForGood(journal) { return journal }
+          if !isRetired, try !relocation.hasMoved(journal) {
+            writer.nextLinkCheck = CoarseClock.now() + CoarseClock.lookInterval
+            return journal
+          }
+        }
+      } catch {
+        journal.unlock()
+        throw error
+      }
+      // The one to come may be this file under another name, and a file has one lock.
       journal.unlock()
-      throw error
     }
-    return try Relocation(engine: self).checkName(&writer, journal, deadline)
+    guard !isReadOnly, let journal = try relocation.exchange(&writer, until: deadline) else { throw readOnly }
+    writer.nextLinkCheck = CoarseClock.now() + CoarseClock.lookInterval
+    return journal
   }
 
   var readOnly: StoreError {
@@ -69,8 +92,10 @@ extension DefaultsEngine {
     let epoch = state.seen.epoch
     let surviving = records.reduce(0) { $0 + ($1.kind == .prepare ? $1.count : 0) }
     let kept = records.allSatisfy(\.endsTransaction) ? 0 : state.keptBytes + surviving
-    state.seen = try journal.append(records.reduce(0) { $0 + $1.count }, after: state.seen, keeping: kept) { buffer in
-      Record.encode(records, into: buffer, epoch: epoch, writer: writer)
+    let last = state.last
+    (state.seen, state.last) = try journal.append(records.reduce(0) { $0 + $1.count }, after: state.seen, keeping: kept) {
+      buffer in
+      Record.encode(records, into: buffer, epoch: epoch, after: last, writer: writer)
     }
     for record in records { state.apply(record) }
   }

@@ -85,10 +85,12 @@ extension DefaultsEngine {
   ) throws(StoreError) -> Result {
     let early = try state.withLock { (state) throws(StoreError) -> Result? in
       try refresh(&state)
+      guard try !journal.isReplaced(state.seen, state.last) else { throw journal.overtaken }
       return state.batches.prepared.isEmpty ? try body(&state) : nil
     }
     if let early { return early }
-    // The lock is ours, so whoever prepared them has died.
+    // The lock is ours, so whoever prepared them has died. What they name is settled in the journal at work alone.
+    guard try !Relocation(engine: self).hasMoved(journal) else { throw journal.overtaken }
     try PreparedBatches(engine: self).resolve(journal)
     return try state.withLock { (state) throws(StoreError) in
       for name in names() { try state.batches.checkDecided(name, files.list) }
@@ -115,8 +117,9 @@ extension DefaultsEngine {
     try checkWeight(weight, state, name)
     let count = Record.headerBytes + Record.bytes(of: form, under: name)
     let epoch = state.seen.epoch
-    state.seen = try journal.append(count, after: state.seen, keeping: state.keptBytes) { buffer in
-      Record.encode(form, under: name, into: buffer, epoch: epoch, writer: writer)
+    let last = state.last
+    (state.seen, state.last) = try journal.append(count, after: state.seen, keeping: state.keptBytes) { buffer in
+      Record.encode(form, under: name, into: buffer, epoch: epoch, after: last, writer: writer)
     }
     state.set(name, form, at: index, weight: weight)
     return wantsFold(state)

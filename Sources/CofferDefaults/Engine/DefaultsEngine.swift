@@ -33,6 +33,10 @@ final class DefaultsEngine: Sendable {
   struct WriterState {
     var journal: Journal?
     var nextLinkCheck: UInt64 = 0
+    /// What was known of files in whose place others stand, until it has been compared with those.
+    var known: Relocation.Knowledge?
+    /// The names of values that are not there, until somebody was told.
+    var missing: Set<String> = []
   }
 
   /// Opens the list that `origin` leads to, and the journal, waiting for their lock until `deadline`.
@@ -116,14 +120,16 @@ final class DefaultsEngine: Sendable {
   // MARK: What is known
 
   /// Brings `state` up to what other processes have acknowledged, and now and then looks for changes by other programs.
+  ///
+  /// - Parameter following: whether it is asked too which journal is at work: the caller opens that one where it is thrown `.moved`.
   @inline(__always)
-  func refresh(_ state: inout EngineState) throws(StoreError) {
+  func refresh(_ state: inout EngineState, following: Bool = true) throws(StoreError) {
     let now = CoarseClock.now()
-    if now >= state.nextLook { try ForeignChanges(engine: self).look(&state, now) }
+    if now >= state.nextLook { try ForeignChanges(engine: self).look(&state, now, following: following) }
     guard let journal = state.journal, try journal.word() != state.seen else { return }
     try Replay(engine: self).catchUp(&state, journal)
     // It was given up with that word: what is there now stands in another.
-    if state.nextLook == 0 { try ForeignChanges(engine: self).look(&state, now) }
+    if state.nextLook == 0 { try ForeignChanges(engine: self).look(&state, now, following: following) }
   }
 
   /// Whether ``refresh(_:)`` would find nothing to do.
@@ -174,11 +180,25 @@ final class DefaultsEngine: Sendable {
   }
 
   @inline(__always)
-  private func fresh<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
+  func fresh<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
     let early = try state.withoutLock { (state) throws(StoreError) in try isCurrent(state) ? body(state) : nil }
     if let early { return early }
-    return try state.withReadLock { (state) throws(StoreError) in
-      try refresh(&state)
+    do throws(StoreError) {
+      return try state.withReadLock { (state) throws(StoreError) in
+        try refresh(&state)
+        return body(state)
+      }
+    } catch {
+      guard error.kind == .moved else { throw error }
+    }
+    try Relocation(engine: self).follow()
+    return try state.withLock { (state) throws(StoreError) in
+      // Where nobody could follow yet, what is known stays true.
+      if let journal = state.journal, journal.isOver.load(ordering: .relaxed) {
+        if try journal.memory.isRetired() { state.nextLook = 0 }
+      } else {
+        do throws(StoreError) { try refresh(&state, following: false) } catch { guard error.kind == .moved else { throw error } }
+      }
       return body(state)
     }
   }
@@ -187,8 +207,8 @@ final class DefaultsEngine: Sendable {
   /// the old ones; if not, it died, and the outcome must be learnt.
   private func loadUndecided(_ names: [String]) throws(StoreError) -> [PlainForm?] {
     try PreparedBatches(engine: self).settleAbandoned()
+    _ = try fresh { _ in }
     return try state.withLock { (state) throws(StoreError) in
-      try refresh(&state)
       for name in names { try state.batches.checkDecided(name, files.list) }
       return names.map { state.values[$0] }
     }

@@ -10,10 +10,9 @@ struct EngineState: ~Copyable {
   var isJournalled = false
   /// The batches that the journal's records name.
   var batches = OpenBatches()
-  /// The journals that the journal's records say were carried over into it.
-  var carried: [UInt64] = []
-  /// The journal is known up to here, and begins there.
+  /// The journal is known up to here, which is the end of that record, and begins there.
   var seen = JournalWord.never
+  var last = RecordLink()
   var start = 0
   var journal: Journal?
   /// After a fold that failed, how long the journal grows before the next attempt.
@@ -45,7 +44,6 @@ struct EngineState: ~Copyable {
     weight = values.reduce(0) { $0 + Budget.weight(of: $1.value, under: $1.key) }
     isJournalled = false
     batches.beginAgain()
-    carried = []
     suspect = nil
   }
 
@@ -71,7 +69,6 @@ struct EngineState: ~Copyable {
     case .prepare(let batch): batches.prepare(batch)
     case .commit(let id): if let batch = batches.commit(id) { apply(batch.changes, batch.cause) }
     case .drop(let id): batches.drop(id)
-    case .carried(let identity): carried.append(identity)
     }
   }
 

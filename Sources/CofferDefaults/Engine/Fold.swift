@@ -12,12 +12,14 @@ struct Fold {
   /// Folds, so that the list holds everything that was acknowledged, durably. Of a domain that was removed there is nothing to fold,
   /// and no file is made.
   ///
-  /// - Parameter scrubbing: also overwrites what the journal and the last good copy held before.
+  /// - Parameters:
+  ///   - scrubbing: also overwrites what the journal and the last good copy held before.
+  ///   - telling: see ``DefaultsEngine/holdingLock(until:checkingName:keepingRemoved:telling:_:)``.
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others that say that every value is stored all the same; `.damaged`,
-  ///   `.readOnly`, `.closed`.
-  func synchronize(scrubbing: Bool = false) throws(StoreError) {
+  ///   `.readOnly`, `.closed`, `.moved`.
+  func synchronize(scrubbing: Bool = false, telling: Bool = true) throws(StoreError) {
     do {
-      try engine.holdingLock(checkingName: true, keepingRemoved: true) { (journal) throws(StoreError) in
+      try engine.holdingLock(checkingName: true, keepingRemoved: true, telling: telling) { (journal) throws(StoreError) in
         if try journal.memory.use != .removed { try run(journal, scrubbing: scrubbing) }
       }
     } catch {
@@ -122,18 +124,12 @@ struct Fold {
       with: data.bytes, mode: mode, like: old,
       beforeRename: { (new) throws(StoreError) in
         engine.calls.reached?(.listWritten)
-        if try Relocation(engine: engine).hasMoved(journal) { throw takenAway }
+        // Who has the journal's name by now folds under another lock: one would put an older list in the place of the other's.
+        if try Relocation(engine: engine).hasMoved(journal) { throw journal.overtaken }
         // The new file's own: what stands at the path a moment later may be another program's.
         list = ListFingerprint(new)
       }, isExpected: { ListFingerprint($0) == plan.list })
     return isMade ? list : nil
-  }
-
-  /// Who has the journal's name by now folds under another lock: one would put an older list in the place of the other's.
-  private var takenAway: StoreError {
-    StoreError(
-      .busy, "the journal was taken away while it was folded", place: engine.files.journal.string,
-      cure: "try again; every value is safe")
   }
 
   /// The copy is replaced in the same way as the list, but its steps are not the list's.
@@ -145,6 +141,7 @@ struct Fold {
 
   private func empty(_ journal: Journal, _ plan: Plan, _ list: ListFingerprint) throws(StoreError) {
     try engine.state.withLock { (state) throws(StoreError) in
+      guard try !journal.isReplaced(state.seen, state.last) else { throw journal.overtaken }
       try beginEpoch(&state, journal, on: list, foldedFrom: plan.pureWord)
       state.list = list
       state.listIsSettled = true
@@ -173,11 +170,10 @@ struct Fold {
     _ state: inout EngineState, _ journal: Journal, on list: ListFingerprint, foldedFrom word: JournalWord?
   ) throws(StoreError) {
     state.batches.keepFinished(Self.mostFinished)
-    try journal.memory.remember(carried: state.carried)
-    state.carried = []
     let survivors = state.batches.records
-    state.seen = try journal.beginEpoch(
-      after: state.seen, list: list, foldedFrom: survivors.isEmpty ? word : nil, survivors: survivors, writer: engine.writer)
+    (state.seen, state.last) = try journal.beginEpoch(
+      after: state.seen, state.last, list: list, foldedFrom: survivors.isEmpty ? word : nil, survivors: survivors,
+      writer: engine.writer)
     state.start = try journal.memory.start(of: state.seen)
   }
 }

@@ -58,7 +58,7 @@ final class IdleFold: Sendable {
     guard isDue else { return Self.quiet }
     isScheduled.store(false, ordering: .relaxed)
     do {
-      try Fold(engine: engine).synchronize()
+      try Fold(engine: engine).synchronize(telling: false)
       failures.store(Self.quiet, ordering: .relaxed)
       return nil
     } catch {

@@ -41,23 +41,28 @@ struct ListContent {
   static func readPatiently(_ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> ListContent {
     for _ in 1..<attempts {
       do { return try read(path, calls) } catch {
-        guard case .damaged = error.kind, try isBeingWritten(path) else { throw error }
-        var pause = timespec(tv_sec: 0, tv_nsec: pauseNanoseconds)
-        nanosleep(&pause, nil)
+        guard case .damaged = error.kind, try FileStatus(at: path).map(isBeingWritten) ?? true else { throw error }
+        pause()
       }
     }
     return try read(path, calls)
   }
 
-  private static func isBeingWritten(_ path: FilePath) throws(StoreError) -> Bool {
-    guard let status = try FileStatus(at: path) else { return true }
-    return CoarseClock.age(of: status.modified).map { $0 < writingNanoseconds } ?? false
+  /// Whether the file was touched a moment ago.
+  static func isBeingWritten(_ status: FileStatus) -> Bool {
+    CoarseClock.age(of: status.modified).map { $0 < writingNanoseconds } ?? false
+  }
+
+  /// Waits for a file to become whole, ``attempts`` less one times.
+  static func pause() {
+    var pause = timespec(tv_sec: 0, tv_nsec: pauseNanoseconds)
+    nanosleep(&pause, nil)
   }
 
   /// A program that stalls for this long in the midst of a rewrite may as well have died.
   private static let writingNanoseconds: Int64 = 1_000_000_000
   /// 80 ms in all: Foundation rewrites 10 000 keys in place within a few.
-  private static let attempts = 5
+  static let attempts = 5
   private static let pauseNanoseconds = 20_000_000
 
   private static func contents(_ fd: Int32, _ size: Int, _ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> Data {

@@ -12,7 +12,7 @@ struct ListRepair {
   @inline(never)
   func heal(after error: StoreError) throws(StoreError) -> Bool {
     guard isListDamage(error), !engine.isReadOnly, engine.options.withLock({ $0.damage }) != .fail else { return false }
-    return try engine.holdingLock { (journal) throws(StoreError) in try healLocked(after: error, journal) }
+    return try engine.holdingLock(telling: false) { (journal) throws(StoreError) in try healLocked(after: error, journal) }
   }
 
   /// The same under the file's lock.

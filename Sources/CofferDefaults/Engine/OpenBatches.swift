@@ -64,7 +64,6 @@ struct OpenBatches {
     unresolvable[id] = nil
     let batch = prepared.remove(at: index)
     preparedBytes -= Record.prepare(batch).count
-    // A journal that was carried over may have brought another batch of the same names.
     undecided = [:]
     for batch in prepared { for change in batch.changes { undecided[change.name] = batch.id } }
     return batch

@@ -27,6 +27,11 @@ struct PreparedBatches {
       guard !effective.isEmpty else { return try engine.deciding.make(decision, nil) }
       let batch = Record.Prepared(id: id, place: decision.place, changes: effective, cause: cause)
       try prepare(batch, journal)
+      // Decided, it could not be taken back: nobody may have put another file there.
+      guard try !Relocation(engine: engine).hasMoved(journal) else {
+        abandon(id, journal)
+        throw journal.overtaken
+      }
       do throws(StoreError) { try engine.deciding.make(decision, id) } catch { try judge(batch, error, journal) }
       engine.calls.reached?(.decided)
       try finish(id, journal)
@@ -39,13 +44,14 @@ struct PreparedBatches {
   func compare(_ expectations: [String: PlainForm?], then decision: Decision?) throws(StoreError) {
     try engine.checkProcess()
     try engine.deciding.check(engine.files.list.string)
+    try engine.fresh { _ in }
     try engine.writing.withLock { (writer) throws(StoreError) in
       let journal = writer.journal
       try journal?.lock()
       defer { journal?.unlock() }
       if let journal { try resolve(journal) }
       try engine.state.withLock { (state) throws(StoreError) in
-        try engine.refresh(&state)
+        try engine.refresh(&state, following: false)
         for name in expectations.keys { try state.batches.checkDecided(name, engine.files.list) }
         _ = try engine.effects(of: [], if: expectations, &state)
       }
@@ -183,8 +189,8 @@ struct PreparedBatches {
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
       guard let journal = writer.journal, try journal.tryLock() else { return }
       defer { journal.unlock() }
-      // What it names is in another journal by now. Settled here, it would be forgotten before that one is told, and dropped there.
-      guard try !journal.memory.isRetired() else { return engine.state.withLock { $0.nextLook = 0 } }
+      // What it names is in another journal then. Settled here, it would be forgotten before that one is told, and dropped there.
+      guard try !Relocation(engine: engine).hasMoved(journal) else { return engine.state.withLock { $0.nextLook = 0 } }
       try resolve(journal)
     }
   }

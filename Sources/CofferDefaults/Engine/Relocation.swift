@@ -3,14 +3,24 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// What becomes of a journal whose name was taken away, and of a list whose links lead elsewhere by now.
+/// What becomes of a journal whose name was taken away or given to another file, or that was written over, and of a list whose links lead
+/// elsewhere by now.
 ///
-/// People move files, dot-file tools link to them, backups give them second names. Whoever has the journal open looks now and then
-/// whether it is still the file at its name. The first to see that it is not writes what it holds into the journal that is there by
-/// then, under the locks of both, and says so in the old one's header: the others, who have it open too, must not do so again later
-/// and bring old values back.
+/// Who puts other files there has decided: nothing is written over them. A journal that was only deleted is made anew of what it held. Whoever
+/// knows of an acknowledged value that is not in the files that are there, says so once, with the next write.
+///
+/// The rules, and the histories that refuted simpler ones, are those of the model in `Tests/Models`.
 struct Relocation {
   let engine: DefaultsEngine
+
+  /// What a process knew of files before others took their place.
+  struct Knowledge: Sendable {
+    let values: [String: PlainForm]
+    /// Batches whose outcome was open.
+    let prepared: [Record.Prepared]
+    /// The journal of which it is all.
+    let whole: Journal?
+  }
 
   /// Whether the journal is not the one to write into any more.
   func hasMoved(_ journal: Journal) throws(StoreError) -> Bool {
@@ -29,169 +39,192 @@ struct Relocation {
     try ListFiles(resolving: engine.origin, makingFolder: makingFolder)
   }
 
-  /// Goes on with another journal where `locked`, whose lock the caller holds, is not the one any more. Returns with the lock of
-  /// the one that is; throws with none.
-  func checkName(
-    _ writer: inout DefaultsEngine.WriterState, _ locked: Journal, _ deadline: LockDeadline?
-  ) throws(StoreError) -> Journal {
-    var journal = locked
-    while true {
-      do {
-        // One that was opened just now was at its name: whoever takes it away again and again must not keep all from writing.
-        let isAtWork = try journal === locked ? !hasMoved(journal) : !journal.memory.isRetired()
-        if isAtWork {
-          writer.nextLinkCheck = CoarseClock.now() + CoarseClock.lookInterval
-          return journal
-        }
-      } catch {
-        journal.unlock()
-        throw error
-      }
-      // The one to come may be this file under another name, and a file has one lock.
-      journal.unlock()
-      journal = try exchange(journal, &writer, deadline)
-    }
-  }
-
-  /// Makes the journal that is in place of `old`, or of none, the one at work, and returns with its lock.
-  func exchange(
-    _ old: Journal?, _ writer: inout DefaultsEngine.WriterState, _ deadline: LockDeadline?
-  ) throws(StoreError) -> Journal {
-    var mayFold = true
-    while true {
-      let files = try currentFiles(makingFolder: old == nil)
-      guard let new = try open(files, until: deadline), new.isWritable else { throw engine.readOnly }
-      guard try lock(new, and: old, until: deadline) else { continue }
-      defer { unlock(old, unlessIs: new) }
-      do {
-        try engine.state.withLock { (state) throws(StoreError) in try goOn(with: new, in: files, after: old, &state, &writer) }
-      } catch {
-        new.unlock()
-        guard case .tooLarge(limit: JournalLayout.capacity) = error.kind, mayFold else { throw error }
-        mayFold = false
-        try fold(files, until: deadline)
-        continue
-      }
-      return new
-    }
-  }
-
-  /// Folds the journal of `files` as whoever opens a domain does: those who filled it may be gone.
-  private func fold(_ files: ListFiles, until deadline: LockDeadline?) throws(StoreError) {
-    let deadline = deadline ?? LockDeadline(after: FileLock.patience)
-    _ = try DefaultsEngine(files, from: engine.origin, engine.options.withLock { $0 }, until: deadline)
-  }
-
-  /// The same from a reader, who waits for nobody: while a lock, a full disk or a full journal stands in the way, what is known stays true.
+  /// Goes on with the files that are there, from a reader, who waits for nobody: while a lock or a full disk stands in the way, what is known
+  /// stays true.
   ///
   /// A forked child has its parent's locks, and would let them go: to it, what is known stays true.
-  func reopenFromReader(_ state: inout EngineState) throws(StoreError) {
+  func follow() throws(StoreError) {
     guard engine.isOfThisProcess else { return }
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
-      do throws(StoreError) { try reopen(&state, &writer, until: LockDeadline(after: .zero)) } catch {
-        guard try mayPass(error, hasJournal: state.journal != nil) else { throw error }
+      do throws(StoreError) {
+        guard let journal = try exchange(&writer, until: LockDeadline(after: .zero), isReader: true) else { return }
+        defer { if journal.isWritable { journal.unlock() } }
+        if journal.isWritable { try compare(&writer, journal) }
+      } catch {
+        guard try mayPass(error, hasJournal: writer.journal != nil) else { throw error }
       }
     }
   }
 
-  /// Whether `error` is of a lock that is held, of a disk without room, or of a journal without any: others see to those. Who could make no
-  /// journal as the domain was opened reads on where none can be made now.
+  /// Whether `error` is of a lock that is held, of a disk without room, or of files that were replaced once more: others see to those. Who could
+  /// make no journal as the domain was opened reads on where none can be made now.
   private func mayPass(_ error: StoreError, hasJournal: Bool) throws(StoreError) -> Bool {
-    let isWaited =
-      switch error.kind {
-      case .busy, .noSpace, .tooLarge(limit: JournalLayout.capacity): true
-      default: false
-      }
+    let isWaited = [.busy, .noSpace, .moved].contains(error.kind)
     if hasJournal || engine.isReadOnly { return hasJournal && isWaited }
     if isWaited { return true }
     return try FileStatus(ofLinkAt: engine.files.journal) == nil
   }
 
-  private func reopen(
-    _ state: inout EngineState, _ writer: inout DefaultsEngine.WriterState, until deadline: LockDeadline
-  ) throws(StoreError) {
-    let files = try currentFiles()
-    let next = try open(files, until: deadline)
-    let old = state.journal
-    if let old, try mustStay(old, until: next) { return }
-    guard let new = next else {
-      if let old, !engine.isReadOnly {
-        guard !old.isWritable else { throw engine.readOnly }
-        // What was taken away may hold more than the list does; what was removed does not.
-        if try old.memory.use == .current { return }
+  /// Makes the journal that stands at the name the one at work, and returns it, with its lock where it can be written. A reader gets none where
+  /// there is none, or where it goes on with the old one.
+  func exchange(
+    _ writer: inout DefaultsEngine.WriterState, until deadline: LockDeadline?, isReader: Bool = false
+  ) throws(StoreError) -> Journal? {
+    let old = writer.journal
+    let patience = LockDeadline(after: .nanoseconds(3 * CoarseClock.lookInterval))
+    while true {
+      let files = try currentFiles(makingFolder: old == nil && !isReader)
+      let isForWriting = try engine.isReadOnly ? false : files.isWritable()
+      if let old, isForWriting {
+        try makeAnew(old, in: files, until: deadline)
+        // The one that was made of it is gone as well: those who have that one open are about to make the next.
+        if !patience.isOver, try old.isItself, try old.memory.load(.successor) != 0,
+          try FileStatus(ofLinkAt: files.journal) == nil
+        {
+          if isReader { return nil }
+          ListContent.pause()
+          continue
+        }
       }
-      return try goOnWithoutJournal(in: files, &state, &writer)
-    }
-    if new.isWritable, try !lock(new, and: old, until: deadline) { return }
-    defer {
-      if new.isWritable {
-        new.unlock()
-        unlock(old, unlessIs: new)
-      }
-    }
-    try goOn(with: new, in: files, after: old, &state, &writer)
-  }
-
-  /// Whether what was acknowledged and is not in the list may be in `old` alone, and there is no journal yet to carry it over to.
-  private func mustStay(_ old: Journal, until new: Journal?) throws(StoreError) -> Bool {
-    guard old.isWritable else { return false }
-    if let new, new.isWritable || new.file.isSameFile(as: old.file) { return false }
-    let use = try old.memory.use
-    return use == .current || use == .beingCarried
-  }
-
-  private func open(_ files: ListFiles, until deadline: LockDeadline?) throws(StoreError) -> Journal? {
-    let isForWriting = try engine.isReadOnly ? false : files.isWritable()
-    return try Journal.open(of: files, forWriting: isForWriting, calls: engine.calls, until: deadline)
-  }
-
-  /// Takes the locks of both, the old one's first, as all do; false, with neither, where the new one was given up meanwhile as well: what is
-  /// written there nobody would carry on.
-  private func lock(_ new: Journal, and old: Journal?, until deadline: LockDeadline?) throws(StoreError) -> Bool {
-    if let old, !old.file.isSameFile(as: new.file) { try old.lock(until: deadline) }
-    var areKept = false
-    defer { if !areKept { unlock(old, unlessIs: new) } }
-    try new.lock(until: deadline)
-    defer { if !areKept { new.unlock() } }
-    areKept = try !new.memory.isRetired()
-    return areKept
-  }
-
-  private func unlock(_ old: Journal?, unlessIs new: Journal) {
-    if let old, !old.file.isSameFile(as: new.file) { old.unlock() }
-  }
-
-  /// A reader does not make a journal: where there is none, or none any more, the list has everything.
-  private func goOnWithoutJournal(
-    in files: ListFiles, _ state: inout EngineState, _ writer: inout DefaultsEngine.WriterState
-  ) throws(StoreError) {
-    guard state.journal != nil || files.list != engine.files.list else { return }
-    engine.location.withLock { $0 = files }
-    state.journal = nil
-    writer.journal = nil
-    state.seen = .never
-    state.begin(with: try ListContent.readPatiently(files.list, engine.calls))
-  }
-
-  /// Makes `new` the journal at work, once it holds what `old` holds and the list does not. The caller holds the locks of both,
-  /// where they can be written.
-  private func goOn(
-    with new: Journal, in files: ListFiles, after old: Journal?, _ state: inout EngineState,
-    _ writer: inout DefaultsEngine.WriterState
-  ) throws(StoreError) {
-    let before = engine.files
-    if let old, old.isWritable, new.isWritable, !old.file.isSameFile(as: new.file) {
-      do { try carry(old, to: new, in: files, &state) } catch {
-        engine.location.withLock { $0 = before }
+      let overwritten = try old.flatMap { (old) throws(StoreError) in try isReplaced(old) ? old : nil }
+      let new = try Journal.open(
+        of: files, forWriting: isForWriting, calls: engine.calls, until: deadline, overwritten: overwritten)
+      if !isReader, new?.isWritable != true { throw engine.readOnly }
+      if let old, overwritten == nil, try mustStay(old, until: new) { return nil }
+      // Across several replacements, what was known before the first counts.
+      if let old, let new, writer.known == nil { writer.known = try giveUp(old, for: new, until: deadline) }
+      if let new, new.isWritable { try new.lock(until: deadline) }
+      do {
+        // Given up as well by now.
+        if let new, new.isWritable, try new.memory.isRetired() {
+          new.unlock()
+          continue
+        }
+        try goOn(with: new, in: files, &writer)
+      } catch {
+        if let new, new.isWritable { new.unlock() }
         throw error
       }
+      return new
     }
-    engine.location.withLock { $0 = files }
-    state.journal = new
-    // Also one that cannot be written: what it names is not to be settled in the old one. The next write looks for one that can be.
-    writer.journal = new
-    state.seen = .never
-    if files.list != before.list { state.unreported?.noteMove() }
-    try Replay(engine: engine).catchUp(&state, new)
   }
+
+  /// Makes a journal of what `old` holds, if its folder is the one that it was opened in and has nothing at its name: it was deleted.
+  private func makeAnew(_ old: Journal, in files: ListFiles, until deadline: LockDeadline?) throws(StoreError) {
+    guard old.isWritable, files.journal == old.path, try FileStatus(ofLinkAt: old.path) == nil,
+      let folder = try FileStatus(at: files.folder), old.folder.map(folder.isSameFile) ?? false
+    else { return }
+    try old.lock(until: deadline)
+    defer { old.unlock() }
+    // One that was written over tells nothing.
+    guard try !isReplaced(old), try old.memory.use == .current else { return }
+    guard try Journal.make(at: old.path, of: old, engine.calls, until: deadline) else { return }
+    engine.calls.reached?(.journalNamed)
+    try old.memory.store(old.number.load(ordering: .relaxed) &+ 1, .successor)
+    try old.memory.mark(.givenUp)
+  }
+
+  private func isReplaced(_ journal: Journal) throws(StoreError) -> Bool {
+    try engine.state.withLock { (state) throws(StoreError) in try journal.isReplaced(state.seen, state.last) }
+  }
+
+  /// Whether what was acknowledged and is not in the list may be in `old` alone, and there is no journal yet to go on in.
+  private func mustStay(_ old: Journal, until new: Journal?) throws(StoreError) -> Bool {
+    if engine.isReadOnly { return false }
+    if let new, new.isWritable || !old.isWritable || new.file.isSameFile(as: old.file) { return false }
+    let use = try old.memory.use
+    return new == nil ? use != .removed : use == .current
+  }
+
+  /// Says in `old` that nobody writes there any more, where both can be written, and returns what is to be compared with `new`.
+  private func giveUp(_ old: Journal, for new: Journal, until deadline: LockDeadline?) throws(StoreError) -> Knowledge? {
+    let isShared = old.isWritable && new.isWritable && !old.file.isSameFile(as: new.file)
+    if isShared { try old.lock(until: deadline) }
+    defer { if isShared { old.unlock() } }
+    let known = try engine.state.withLock { (state) throws(StoreError) in try knowledge(of: old, &state, before: new) }
+    if isShared, try old.isItself, try old.memory.use == .current { try old.memory.mark(.givenUp) }
+    return known
+  }
+
+  /// Makes `new` the journal at work, or none. The caller holds its lock, where it can be written.
+  private func goOn(
+    with new: Journal?, in files: ListFiles, _ writer: inout DefaultsEngine.WriterState
+  ) throws(StoreError) {
+    if new == nil, writer.journal == nil, files.list == engine.files.list { return }
+    try engine.state.withLock { (state) throws(StoreError) in
+      if files.list != engine.files.list { state.unreported?.noteMove() }
+      engine.location.withLock { $0 = files }
+      state.journal = new
+      // Also one that cannot be written: what it names is not to be settled in the old one. The next write looks for one that can be.
+      writer.journal = new
+      state.seen = .never
+      if new == nil { state.nextLook = 0 }
+      if let new { return try Replay(engine: engine).catchUp(&state, new) }
+      state.begin(with: try ListContent.readPatiently(files.list, engine.calls))
+    }
+  }
+
+  /// What is to be compared with `new`: what this process knows, and what `old` still says. Nil where `new` has it for sure.
+  private func knowledge(
+    of old: Journal, _ state: inout EngineState, before new: Journal
+  ) throws(StoreError) -> Knowledge? {
+    if engine.isReadOnly { return nil }
+    var whole: Journal?
+    // Not what was written over it since: that is what is compared with.
+    if try !old.isReplaced(state.seen, state.last) {
+      if old.file.isSameFile(as: new.file) { return nil }
+      if try old.memory.use == .removed { return nil }
+      // Or it was made of the successor, which was deleted.
+      let successor = try old.memory.load(.successor), generation = new.number.load(ordering: .relaxed) &- successor
+      if successor != 0, generation < Self.mostHeirs { return nil }
+      // What cannot be read of it is known to others, or to nobody.
+      do throws(StoreError) { whole = try Replay(engine: engine).finish(&state, old) ? old : nil } catch {}
+    }
+    return Knowledge(values: state.values, prepared: state.batches.prepared, whole: whole)
+  }
+
+  /// So many times a journal may be deleted while a process sleeps.
+  private static let mostHeirs: UInt64 = 1 << 20
+
+  /// Notes which of the values that were known are not there. The caller holds the lock of `journal`.
+  func compare(_ writer: inout DefaultsEngine.WriterState, _ journal: Journal) throws(StoreError) {
+    guard let known = writer.known else { return }
+    // What is prepared in the new file is a part of it, with either outcome.
+    let there = engine.state.withLock { state in Set(state.batches.prepared.map(\.id) + state.batches.finished.map(\.id)) }
+    try PreparedBatches(engine: engine).resolve(journal)
+    var missing: Set<String> = []
+    var settled: [String: PlainForm?] = [:]
+    for batch in known.prepared {
+      for (name, form) in batch.changes {
+        if there.contains(batch.id) { settled[name] = .some(form) } else { missing.insert(name) }
+      }
+    }
+    engine.state.withLock { state in
+      for name in Set(known.values.keys).union(state.values.keys) where known.values[name] != state.values[name] {
+        if settled[name] != .some(state.values[name]) { missing.insert(name) }
+      }
+    }
+    writer.known = nil
+    writer.missing.formUnion(missing)
+    // Others who have the old one open need not compare what has changed since.
+    guard missing.isEmpty, let old = known.whole, old.isWritable else { return }
+    try old.memory.store(journal.number.load(ordering: .relaxed), .successor)
+  }
+
+  /// Says once which values are missing.
+  func tell(_ writer: inout DefaultsEngine.WriterState) throws(StoreError) {
+    guard !writer.missing.isEmpty else { return }
+    let names = writer.missing.sorted()
+    writer.missing = []
+    let more = names.count > Self.mostNames ? " and \(names.count - Self.mostNames) more" : ""
+    throw StoreError(
+      .moved,
+      "other files were put in place of those in use, and have other values than were known of "
+        + names.prefix(Self.mostNames).map { "'\($0)'" }.joined(separator: ", ") + more,
+      place: engine.files.list.string,
+      cure: "look at what is there, and set these keys again where you need to; nothing was changed")
+  }
+
+  /// More names make no message.
+  private static let mostNames = 50
 }

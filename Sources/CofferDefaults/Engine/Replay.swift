@@ -8,21 +8,47 @@ struct Replay {
   let engine: DefaultsEngine
 
   /// Applies what was appended to the journal since `state.seen`.
+  ///
+  /// - Throws: ``Journal/overtaken`` where the file does not go on from there; `.damaged` and others.
   func catchUp(_ state: inout EngineState, _ journal: Journal) throws(StoreError) {
-    try followWord(&state, journal)
+    do { try followWord(&state, journal) } catch {
+      guard error.place == journal.path.string, try journal.isReplaced(state.seen, state.last) else { throw error }
+      throw journal.overtaken
+    }
     // It was given up with the last word: what comes next stands in another.
     if try journal.memory.isRetired() { state.nextLook = 0 }
+  }
+
+  /// Applies what a journal still says that is not at work any more, without the list, which may be another by now; false where what is known
+  /// may be older than what it says.
+  func finish(_ state: inout EngineState, _ journal: Journal) throws(StoreError) -> Bool {
+    var isWhole = true
+    let word = try journal.wholeWord()
+    if word.epoch != state.seen.epoch, try !followFold(&state, journal, word) {
+      let content = try ListContent.read(engine.files.list, engine.calls), list = try journal.memory.list
+      // Copied or not, it is the list that the records follow.
+      isWhole = content.fingerprint.modified == list.modified && content.fingerprint.size == list.size
+      if isWhole { state.begin(with: content) }
+      state.batches.beginAgain()
+      state.start = try journal.memory.start(of: word)
+      state.seen = JournalWord(epoch: word.epoch, end: state.start)
+      state.last = try journal.memory.seed(of: word.epoch)
+    }
+    let isRead = try readTail(&state, journal, to: word)
+    return isRead && isWhole
   }
 
   private func followWord(_ state: inout EngineState, _ journal: Journal) throws(StoreError) {
     for _ in 0..<Self.attempts {
       let word = try journal.wholeWord()
-      if word.epoch != state.seen.epoch || word.end < state.seen.end {
+      if state.seen != .never, word.isBehind(state.seen) { throw journal.overtaken }
+      if word.epoch != state.seen.epoch {
         try journal.checkFormat()
-        if try !followFold(&state, journal, word), try reload(&state, ListContent.readPatiently(engine.files.list, engine.calls))
-        {
-          return
-        }
+        if try followFold(&state, journal, word) { continue }
+        let content = try ListContent.readPatiently(engine.files.list, engine.calls)
+        // Both may have been replaced: what was known before is compared with them first.
+        if state.seen != .never, try Relocation(engine: engine).hasMoved(journal) { throw journal.overtaken }
+        if try reload(&state, content) { return }
       } else if try readTail(&state, journal, to: word) {
         return
       }
@@ -51,10 +77,11 @@ struct Replay {
   private func apply(_ bytes: UnsafeRawBufferPointer, _ state: inout EngineState) {
     let epoch = state.seen.epoch
     var offset = 0
-    while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) {
+    while let (record, end) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch, after: state.last) {
       if state.unreported != nil { state.unreported?.author = author(UnsafeRawBufferPointer(rebasing: bytes[offset...])) }
       state.apply(record)
-      offset += count
+      offset += end.count
+      state.last = end
     }
     if state.unreported != nil { state.unreported?.author = .here }
     state.seen = state.seen.advanced(by: offset)
@@ -77,17 +104,18 @@ struct Replay {
       }
       guard isComplete else { return false }
     }
-    let start = try journal.memory.start(of: word)
+    let start = try journal.memory.start(of: word), seed = try journal.memory.seed(of: word.epoch)
     let list = try journal.memory.list
     guard try journal.word().epoch == word.epoch, start <= word.end else { return false }
+    guard seed.check == state.last.check else { throw journal.overtaken }
     state.list = list
     state.listIsSettled = true
     state.isJournalled = false
     // Who folded has seen to them.
     state.batches.forgetFinished()
-    state.carried = []
     state.start = start
     state.seen = JournalWord(epoch: word.epoch, end: start)
+    state.last = seed
     return true
   }
 
@@ -99,7 +127,7 @@ struct Replay {
     }
     // Read after the list: a fold between the two leaves a list that is newer than these records, and they say the same.
     let word = try journal.wholeWord()
-    let start = try journal.memory.start(of: word)
+    let start = try journal.memory.start(of: word), seed = try journal.memory.seed(of: word.epoch)
     guard start <= word.end else {
       // Only a fold that came in between explains it.
       if try journal.word() == word { throw journal.memory.damagedHeader }
@@ -111,13 +139,14 @@ struct Replay {
     // What is known of the records stays known until they are seen to be there.
     let isThere = try journal.withRecords(start..<word.end) { (bytes) throws(StoreError) in
       guard try journal.word().epoch == word.epoch else { return false }
-      guard Record.wholeBytes(bytes, epoch: word.epoch) == bytes.count else { throw journal.torn }
+      guard Record.wholeBytes(bytes, epoch: word.epoch, after: seed) == bytes.count else { throw journal.torn }
       return true
     }
     guard isThere else { return false }
     state.begin(with: content)
     state.start = start
     state.seen = JournalWord(epoch: word.epoch, end: start)
+    state.last = seed
     return try readTail(&state, journal, to: word)
   }
 
@@ -137,16 +166,27 @@ struct Replay {
 struct ForeignChanges {
   let engine: DefaultsEngine
 
-  /// Looks whether another program rewrote the list, or took the journal away.
-  func look(_ state: inout EngineState, _ now: UInt64) throws(StoreError) {
+  /// Looks whether another program took the journal away or wrote over it, or rewrote the list.
+  ///
+  /// - Throws: ``Journal/overtaken`` before anything of the list is known; `.moved` too where there was no journal, and there may be one now.
+  func look(_ state: inout EngineState, _ now: UInt64, following: Bool) throws(StoreError) {
     // Without a journal to ask, every read looks whether there is one by now.
     state.nextLook = state.journal == nil ? 0 : now + CoarseClock.lookInterval
-    let mustReopen =
-      if let journal = state.journal { try Relocation(engine: engine).hasMoved(journal) } else { try mayHaveJournal() }
-    if mustReopen { try Relocation(engine: engine).reopenFromReader(&state) }
-    // Given up, and the next one is not there yet, or held by whoever makes it.
-    if try state.journal?.memory.isRetired() ?? false { state.nextLook = 0 }
-    if state.journal == nil { state.nextLook = 0 }
+    if following {
+      guard let journal = state.journal else {
+        if try mayHaveJournal() {
+          throw StoreError(.moved, "a journal may be there", place: engine.files.list.string, cure: "try again")
+        }
+        return try lookAtList(&state)
+      }
+      guard try !Relocation(engine: engine).hasMoved(journal), try !journal.isReplaced(state.seen, state.last) else {
+        throw journal.overtaken
+      }
+    }
+    try lookAtList(&state)
+  }
+
+  private func lookAtList(_ state: inout EngineState) throws(StoreError) {
     do { try rereadIfChanged(&state) } catch {
       guard case .damaged = error.kind else { throw error }
       let found = try ListFingerprint(FileStatus(at: engine.files.list))
@@ -169,6 +209,8 @@ struct ForeignChanges {
   }
 
   /// Reads the list again if it is not the one that `state` stands on; true when it was read.
+  ///
+  /// - Throws: ``Journal/overtaken`` where the journal lost its name meanwhile: both may have been replaced.
   @discardableResult
   func rereadIfChanged(_ state: inout EngineState, patiently: Bool = false) throws(StoreError) -> Bool {
     let found = try ListFingerprint(FileStatus(at: engine.files.list))
@@ -177,6 +219,7 @@ struct ForeignChanges {
       let content =
         patiently
         ? try ListContent.readPatiently(engine.files.list, engine.calls) : try ListContent.read(engine.files.list, engine.calls)
+      if let journal = state.journal, try Relocation(engine: engine).hasMoved(journal) { throw journal.overtaken }
       if try Replay(engine: engine).reload(&state, content) { return true }
     }
     throw StoreError(

@@ -4,11 +4,12 @@ internal import SystemPackage
 
 // A new epoch takes the place of records that nobody needs any more. The caller holds the lock.
 extension Journal {
-  /// Begins an epoch that holds only `survivors`, on top of `list`. No record may follow before ``completeFold()``.
+  /// Begins an epoch that holds only `survivors`, on top of `list`, behind the record `last`. No record may follow before ``completeFold()``.
   func beginEpoch(
-    after word: JournalWord, list: ListFingerprint, foldedFrom: JournalWord?, survivors: [Record], writer: Record.Writer
-  ) throws(StoreError) -> JournalWord {
-    let begin = try keep(survivors, after: word, writer)
+    after word: JournalWord, _ last: RecordLink, list: ListFingerprint, foldedFrom: JournalWord?, survivors: [Record],
+    writer: Record.Writer
+  ) throws(StoreError) -> (JournalWord, RecordLink) {
+    let (begin, end) = try keep(survivors, after: word, last, writer)
     let new = word.nextEpoch(end: begin + survivors.reduce(0) { $0 + $1.count })
     // Cleared by the next sync that succeeds.
     try memory.store(Self.unsyncedEpoch, .unsynced)
@@ -17,31 +18,29 @@ extension Journal {
     // Only now: a fold that dies, or fails, before its word is repeated. With this list named already, the one that repeats it would take
     // what another program had put into the list for something that every reader knows.
     try memory.store(list)
-    return new
+    return (new, end)
   }
 
-  /// Stores `survivors` where the epoch of `word` has no records, below its first one or else behind its last, and says where: in the field
-  /// of the epoch to come.
-  private func keep(_ survivors: [Record], after word: JournalWord, _ writer: Record.Writer) throws(StoreError) -> Int {
+  /// Stores `survivors` where the epoch of `word` has no records, below its first one or else behind its last, and says where, and
+  /// what they follow: in the fields of the epoch to come.
+  private func keep(
+    _ survivors: [Record], after word: JournalWord, _ last: RecordLink, _ writer: Record.Writer
+  ) throws(StoreError) -> (begin: Int, end: RecordLink) {
     let count = survivors.reduce(0) { $0 + $1.count }
     let begin = try count <= memory.start(of: word) || count == 0 ? 0 : word.end
     // Before the next word, which has no room for an end that is too far.
     try reserve(begin + count)
     let epoch = word.nextEpoch(end: 0).epoch
+    var end = RecordLink(check: last.check)
     try memory.fill(count, at: JournalLayout.headerBytes + begin) { buffer in
-      Record.encode(survivors, into: buffer, epoch: epoch, writer: writer)
+      end = Record.encode(survivors, into: buffer, epoch: epoch, after: end, writer: writer)
     }
-    let field = JournalLayout.start(of: epoch)
-    try memory.store(CheckedNumber(UInt32(begin), in: field).rawValue, field)
+    for (field, number) in [(JournalLayout.start(of: epoch), UInt32(begin)), (JournalLayout.seed(of: epoch), last.check)] {
+      try memory.store(CheckedNumber(number, in: field).rawValue, field)
+    }
     // A power loss could else leave the next word without them, and with it a transaction that happened in the other store alone.
     if count > 0 { try synchronize() }
-    return begin
-  }
-
-  /// Begins an epoch without any record, of a list that nobody knows.
-  func empty() throws(StoreError) {
-    let nobody = Record.Writer(process: 0, instance: 0)
-    _ = try beginEpoch(after: wholeWord(), list: .none, foldedFrom: nil, survivors: [], writer: nobody)
+    return (begin, end)
   }
 
   /// Overwrites every byte of room for records that `word` does not use.

@@ -1,12 +1,17 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import Synchronization
 internal import SystemPackage
 
 // A journal is made under another name and gets its own when it is whole and durable: an empty or short file at a journal's name is
 // damage, whoever dies when.
 extension Journal {
   /// Makes an empty journal at `path`, or finds that another process has made one; false where this user may not.
-  static func make(at path: FilePath, _ calls: SystemCalls, until deadline: LockDeadline?) throws(StoreError) -> Bool {
+  ///
+  /// - Parameter old: a journal that was deleted, whose lock the caller holds. The new one has its content, prepared batches too.
+  static func make(
+    at path: FilePath, of old: Journal? = nil, _ calls: SystemCalls, until deadline: LockDeadline?
+  ) throws(StoreError) -> Bool {
     let draft = path.appending(suffix: draftSuffix)
     let fd = calls.open(draft.string, O_RDWR | O_CREAT | openFlags, 0o600)
     if refusals.contains(fd) { return false }
@@ -20,7 +25,7 @@ extension Journal {
     guard let named = try FileStatus(ofLinkAt: draft), named.isSameFile(as: status) else { return true }
     do throws(StoreError) {
       if try FileStatus(ofLinkAt: path) == nil {
-        try writeHead(fd, draft, calls)
+        try write(head(of: status, old), fd, draft, calls)
         let result = calls.renameAnew(draft.string, path.string)
         if result == 0 { return true }
         if refusals.contains(result) {
@@ -41,34 +46,49 @@ extension Journal {
   /// What a journal's name has at its end until the journal is made.
   private static let draftSuffix = "-new"
 
-  private static func writeHead(_ fd: Int32, _ place: FilePath, _ calls: SystemCalls) throws(StoreError) {
-    let room = calls.allocate(fd, 0, JournalLayout.smallestBytes)
-    guard room == 0 else { throw StoreError(errno: -room, "take room for the journal", place: place) }
+  /// The bytes of a new journal in `file`, or of the next one of `old`.
+  private static func head(of file: FileStatus, _ old: Journal?) throws(StoreError) -> [UInt8] {
     // Written out: an allocated page that was never written may still need a block elsewhere on some file systems.
-    var head = [UInt8](repeating: 0, count: JournalLayout.headerBytes)
-    // Of no boot: whoever opens it first sees to it that its name is durable too.
-    let fields: [(JournalLayout.Field, UInt64)] = [
-      (.magic, JournalLayout.magic), (.version, JournalLayout.version), (.allocated, UInt64(JournalLayout.smallestBytes)),
-      (.evenStart, CheckedNumber(0, in: .evenStart).rawValue), (.oddStart, CheckedNumber(0, in: .oddStart).rawValue),
-      (.use, JournalUse.current.field), (.identity, JournalMemory.newIdentity()),
-      (.holder, UInt64(UInt32(bitPattern: getpid()))), (.word, JournalWord(epoch: 1, end: 0).rawValue),
+    var head = try old?.content() ?? [UInt8](repeating: 0, count: JournalLayout.headerBytes)
+    let number = old.map { $0.number.load(ordering: .relaxed) &+ 1 } ?? .random(in: 1 ... .max)
+    var fields: [(JournalLayout.Field, UInt64)] = [
+      (.allocated, UInt64(room(for: head))), (.use, JournalUse.current.field), (.unsynced, 0), (.successor, 0),
+      (.device, file.device), (.inode, file.inode),
+      (.number, number), (.holder, UInt64(UInt32(bitPattern: getpid()))),
+      // Of no boot: whoever opens it first sees to it that its name is durable too.
+      (.bootHigh, 0), (.bootLow, 0),
     ]
+    if old == nil {
+      fields += [
+        (.magic, JournalLayout.magic), (.version, JournalLayout.version), (.word, JournalWord(epoch: 1, end: 0).rawValue),
+      ]
+      for field in [JournalLayout.Field.evenStart, .oddStart] { fields.append((field, CheckedNumber(0, in: field).rawValue)) }
+      for field in [JournalLayout.Field.evenSeed, .oddSeed] {
+        fields.append((field, CheckedNumber(.random(in: 0 ... .max), in: field).rawValue))
+      }
+    }
     for (field, number) in fields {
       head.withUnsafeMutableBytes {
         $0.storeBytes(of: number.littleEndian, toByteOffset: field.rawValue, as: UInt64.self)
       }
     }
-    try write(head, fd, place, calls)
-    let result = calls.synchronize(fd)
-    guard result == 0 else { throw StoreError(errno: -result, "make the journal durable", place: place) }
+    return head
+  }
+
+  private static func room(for head: [UInt8]) -> Int {
+    max(JournalLayout.smallestBytes, (head.count + JournalLayout.step - 1) / JournalLayout.step * JournalLayout.step)
   }
 
   private static func write(_ head: [UInt8], _ fd: Int32, _ place: FilePath, _ calls: SystemCalls) throws(StoreError) {
+    let taken = calls.allocate(fd, 0, room(for: head))
+    guard taken == 0 else { throw StoreError(errno: -taken, "take room for the journal", place: place) }
     var done = 0
     while done < head.count {
       let count = head[done...].withUnsafeBytes { calls.write(fd, $0, done) }
       guard count > 0 else { throw StoreError(errno: count == 0 ? EIO : Int32(-count), "write the journal", place: place) }
       done += count
     }
+    let result = calls.synchronize(fd)
+    guard result == 0 else { throw StoreError(errno: -result, "make the journal durable", place: place) }
   }
 }

@@ -5,14 +5,17 @@ internal import SystemPackage
 
 // Opening a journal, and bringing it into order after a power loss.
 extension Journal {
-  /// Opens the journal of `files`, making it where there is none. A lock is waited for until `deadline`.
+  /// Opens the journal of `files`, making it where there is none. A lock is waited for until `deadline`. One that another program is about to
+  /// write is given a moment to become whole.
   ///
+  /// - Parameter overwritten: a journal that is known to have been written over.
   /// - Returns: nil when there is none and none can be made, because the place is read-only.
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
   static func open(
-    of files: ListFiles, forWriting: Bool, calls: SystemCalls, until deadline: LockDeadline? = nil
+    of files: ListFiles, forWriting: Bool, calls: SystemCalls, until deadline: LockDeadline? = nil, overwritten: Journal? = nil
   ) throws(StoreError) -> Journal? {
     let path = files.journal
+    var attempts = 1
     while true {
       guard let (fd, isWritable) = try openFile(path, forWriting, calls) else {
         guard forWriting, try make(at: path, calls, until: deadline) else { return nil }
@@ -22,13 +25,19 @@ extension Journal {
       do {
         status = try FileStatus(of: fd, place: path)
         try check(status, path)
+        if isUnfinished(fd, status, calls), attempts < ListContent.attempts, ListContent.isBeingWritten(status) {
+          attempts += 1
+          close(fd)
+          ListContent.pause()
+          continue
+        }
         try checkSize(status, path)
       } catch {
         close(fd)
         throw error
       }
       let journal = try Journal(fd, status, path: path, isWritable: isWritable, calls: calls)
-      if try journal.prepare(files.list, until: deadline) { return journal }
+      if try journal.prepare(overwritten, until: deadline) { return journal }
       // Its name was taken away while this waited for its lock.
     }
   }
@@ -70,34 +79,40 @@ extension Journal {
       .damaged, "the journal has \(status.size) bytes, fewer than any journal has", place: path.string, cure: damageCure)
   }
 
+  /// Whether it is shorter than any journal, or begins with nothing: as a file does that is just being copied.
+  private static func isUnfinished(_ fd: Int32, _ status: FileStatus, _ calls: SystemCalls) -> Bool {
+    guard status.size >= JournalLayout.smallestBytes else { return true }
+    var magic: UInt64 = 0
+    return withUnsafeMutableBytes(of: &magic) { calls.read(fd, $0, JournalLayout.Field.magic.rawValue) } == 8 && magic == 0
+  }
+
   /// Brings the header into order under the lock; false when the file is no longer the one at its path.
-  private func prepare(_ list: FilePath, until deadline: LockDeadline?) throws(StoreError) -> Bool {
+  private func prepare(_ overwritten: Journal?, until deadline: LockDeadline?) throws(StoreError) -> Bool {
+    try checkFormat()
     guard isWritable else {
-      try checkFormat()
-      try repair()
+      number.store(try memory.load(.number), ordering: .relaxed)
+      try repair(!memory.isOf(file))
       return true
     }
-    try checkFormat()
     try FileLock.acquire(fd, calls, place: path, until: deadline) { holder }
     defer { unlock() }
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return false }
-    switch try memory.use {
-    case .removed:
+    let use = try memory.use
+    if use == .removed {
       // Its owner died before it could take the name away: nobody else would ever do so.
       try remove()
       return false
-    case .beingCarried: try memory.revive()  // Somebody has put it back.
-    case .carried:
-      // So here. Once the list was rewritten it has what stands here, or newer values; so has who carried it over.
-      let isNew = try memory.list == ListFingerprint(FileStatus(at: list))
-      if !isNew { try empty() }
-      try memory.revive(hasValues: isNew)
-    case .current: break
     }
-    try noteIdentity()
     try checkFormat()
     try nameHolder()
-    try repair()
+    // A copy, or one that somebody has put back, is another journal than it was to those who still have it open.
+    var isForeign = use == .givenUp
+    if try !memory.isOf(file) { isForeign = true }
+    // Who comes second finds the number that the first one gave it.
+    if let overwritten, overwritten.file.isSameFile(as: file), try overwritten.isItself { isForeign = true }
+    try repair(isForeign)
+    if isForeign { try memory.adopt(file) }
+    number.store(try memory.load(.number), ordering: .relaxed)
     return true
   }
 
@@ -115,24 +130,33 @@ extension Journal {
         .newerFormat(found: Int(clamping: version), supported: Int(JournalLayout.version)),
         "the journal has a newer format", place: path.string, cure: "update this program")
     }
-    guard version == JournalLayout.version else { throw memory.damagedHeader }
+    guard version == JournalLayout.version else {
+      throw StoreError(
+        .damaged, "the journal has format \(version), which no version reads any more", place: path.string,
+        cure: "delete it, once the program that wrote it has brought the property list up to date")
+    }
     _ = try (wholeWord(), memory.use)
   }
 
   static let damageCure = "restore the file, or delete it to lose what was not yet in the property list"
 
-  /// After a power loss the word on disk may be older or newer than the records: the checksums tell how far they reach.
-  private func repair() throws(StoreError) {
+  /// After a power loss the word on disk may be older or newer than the records: the checksums tell how far they reach. Where a copy's header and
+  /// its records are of two moments, what the list has counts alone.
+  private func repair(_ isForeign: Bool) throws(StoreError) {
     let word = try wholeWord()
     // Asked for after the word: others may write meanwhile, and take room before they say so.
     let status = try FileStatus(of: fd, place: path)
     let size = status.size
-    if try memory.boot == .current, BootID.current.isKnown { return try check(word, status) }
+    if !isForeign, BootID.current.isKnown, try memory.boot == .current { return try check(word, status) }
     let begin = try memory.start(of: word)
     let room = min(size, JournalLayout.mappedBytes) - JournalLayout.headerBytes
-    let end = begin > room ? begin : try scan(begin..<max(begin, room), epoch: word.epoch)
+    var end = begin > room ? begin : try scan(begin..<max(begin, room), epoch: word.epoch)
+    if end < word.end, BootID.current.isKnown, try memory.boot == .current, try !memory.isOf(file) { end = begin }
     let found = JournalWord(epoch: word.epoch, end: end)
-    guard isWritable else { return scanned.store(found.rawValue, ordering: .relaxed) }
+    guard isWritable else {
+      if found != word { scanned.store(found.rawValue, ordering: .relaxed) }
+      return
+    }
     try memory.store(Self.trusted(size), .allocated)
     try memory.publish(found)
     // Where the system does not tell its boot, what stands behind may be all that a power loss would leave.
@@ -195,6 +219,9 @@ extension Journal {
   }
 
   private func scan(_ range: Range<Int>, epoch: UInt64) throws(StoreError) -> Int {
-    try withRecords(range) { (bytes) throws(StoreError) in range.lowerBound + Record.wholeBytes(bytes, epoch: epoch) }
+    let seed = try memory.seed(of: epoch)
+    return try withRecords(range) { (bytes) throws(StoreError) in
+      range.lowerBound + Record.wholeBytes(bytes, epoch: epoch, after: seed)
+    }
   }
 }

@@ -32,16 +32,19 @@ extension Journal {
   /// - Parameter kept: bytes that are left free behind it.
   @inline(__always)
   func append(
-    _ count: Int, after word: JournalWord, keeping kept: Int, _ encode: (UnsafeMutableRawBufferPointer) -> Void
-  ) throws(StoreError) -> JournalWord {
+    _ count: Int, after word: JournalWord, keeping kept: Int, _ encode: (UnsafeMutableRawBufferPointer) -> RecordLink
+  ) throws(StoreError) -> (JournalWord, RecordLink) {
     guard word.end + count + kept <= JournalLayout.capacity else { throw full }
     try completeFold()
     try reserve(word.end + count)
-    try memory.fill(count, at: JournalLayout.headerBytes + word.end, encode)
+    var last = RecordLink()
+    try memory.fill(count, at: JournalLayout.headerBytes + word.end) { last = encode($0) }
     calls.reached?(.recordCopied)
     let new = word.advanced(by: count)
     try memory.publish(new)
-    return new
+    // What another program has just written over, or cut off, is not acknowledged.
+    guard try !isReplaced(new, last) else { throw overtaken }
+    return (new, last)
   }
 
   /// Makes the records and the word durable.
@@ -72,10 +75,10 @@ extension Journal {
 
   /// Stores the records of the present epoch over themselves; the caller stores to the header.
   private func storeAgain() throws(StoreError) {
-    let word = try wholeWord()
+    let word = try wholeWord(), seed = try memory.seed(of: word.epoch)
     let range = try memory.start(of: word)..<word.end
     try withRecords(range) { (bytes) throws(StoreError) in
-      guard Record.wholeBytes(bytes, epoch: word.epoch) == bytes.count else { throw torn }
+      guard Record.wholeBytes(bytes, epoch: word.epoch, after: seed) == bytes.count else { throw torn }
       try memory.fill(bytes.count, at: JournalLayout.headerBytes + range.lowerBound) { $0.copyMemory(from: bytes) }
     }
   }

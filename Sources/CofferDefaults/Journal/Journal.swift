@@ -16,8 +16,12 @@ final class Journal: Sendable {
   let calls: SystemCalls
   /// What the header names as holder.
   private let process = UInt64(UInt32(bitPattern: getpid()))
-  /// The identity that the file had when it was last seen to be at its name.
-  private let identity = Atomic<UInt64>(0)
+  /// The folder that it was opened in.
+  let folder: FileStatus?
+  /// Which journal it was when it was opened. Where the file says another, or none, it was written over or cut short.
+  let number = Atomic<UInt64>(0)
+  /// Whether it was found not to be the one at work any more.
+  let isOver = Atomic(false)
   /// The file has at least this many bytes, so that a mapping may be read so far.
   private let knownBytes = Atomic<Int>(0)
   /// The word of a journal that cannot be repaired for want of permission to write it; zero where the file's own counts.
@@ -29,7 +33,10 @@ final class Journal: Sendable {
     self.path = path
     self.isWritable = isWritable
     self.calls = calls
-    do { memory = try JournalMemory(fd, path: path, isWritable: isWritable, calls: calls) } catch {
+    do {
+      folder = try FileStatus(at: path.folder)
+      memory = try JournalMemory(fd, path: path, isWritable: isWritable, calls: calls)
+    } catch {
       close(fd)
       throw error
     }
@@ -82,23 +89,49 @@ final class Journal: Sendable {
     do { return UInt32(truncatingIfNeeded: try memory.load(.holder)) } catch { return nil }  // Only a name for a message.
   }
 
-  /// Whether the journal must be opened anew: it was given up, another file has its name, or none, or a writer has repaired it
-  /// since this reader could only scan it.
+  /// Whether the journal must be opened anew: it was given up or written over, another file has its name, or none, or a writer has put it in
+  /// order since this reader could only scan it.
   func isGone() throws(StoreError) -> Bool {
     // It may well have other names: a backup's, or the one it was moved to.
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return true }
-    if try memory.isRetired() { return true }
-    try noteIdentity()
-    guard scanned.load(ordering: .relaxed) != 0 else { return false }
-    guard BootID.current.isKnown else { return false }
-    return try memory.boot == .current
+    guard try isItself else { return true }
+    if isWritable, try memory.isRetired() { return true }
+    guard scanned.load(ordering: .relaxed) != 0, BootID.current.isKnown else { return false }
+    guard try memory.boot == .current else { return false }
+    return try memory.isOf(file)
   }
 
-  /// Which journal this is to whoever has it open. One that was given up and then given its name back is another one from then on.
-  var knownIdentity: UInt64 { identity.load(ordering: .relaxed) }
+  /// Whether the file says which journal it is, as it did when it was opened.
+  @inline(__always)
+  var isItself: Bool {
+    get throws(StoreError) { try memory.load(.number) == number.load(ordering: .relaxed) }
+  }
 
-  /// Notes which journal it is, which the caller has found at its name.
-  func noteIdentity() throws(StoreError) { identity.store(try memory.identity, ordering: .relaxed) }
+  /// Whether the file does not go on from `seen`, whose last record is `last`: older or other bytes were written over it.
+  @inline(__always)
+  func isReplaced(_ seen: JournalWord, _ last: RecordLink) throws(StoreError) -> Bool {
+    guard try isItself else { return true }
+    let word = try word()
+    guard seen != .never, word.isWhole else { return false }
+    if word.isBehind(seen) { return true }
+    guard word.epoch == seen.epoch else { return false }
+    if try check(seen, last) == last.check { return false }
+    // Unless it was folded meanwhile.
+    return try self.word().epoch == seen.epoch
+  }
+
+  /// What stands as the checksum of the record that ended at `seen`.
+  @inline(__always)
+  private func check(_ seen: JournalWord, _ last: RecordLink) throws(StoreError) -> UInt32 {
+    guard last.count > 0 else { return try memory.seed(of: seen.epoch).check }
+    return try memory.load32(JournalLayout.headerBytes + seen.end - last.count + 4)
+  }
+
+  /// The error of a journal that is not the one at work any more. Nobody is thrown it: whoever meets it opens the one that is.
+  var overtaken: StoreError {
+    isOver.store(true, ordering: .relaxed)
+    return StoreError(.moved, "another journal is at work", place: path.string, cure: "try again")
+  }
 
   // MARK: The word and the records
 
@@ -133,32 +166,16 @@ final class Journal: Sendable {
     return try body(UnsafeRawBufferPointer(bytes))
   }
 
-  /// The names that the records of `epoch` in `range` change, each with the journal that its last value was carried over from; zero where
-  /// that was written into this one. Changes before the byte `first` do not count.
-  func changedNames(_ range: Range<Int>, epoch: UInt64, from first: Int = 0) throws(StoreError) -> [String: UInt64] {
-    try withRecords(range) { (bytes) throws(StoreError) in
-      var names: [String: UInt64] = [:]
-      var prepared: [TransactionID: [Record.Change]] = [:]
-      var before: [Record.Change] = []
-      var offset = 0
-      while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) {
-        let changes: [Record.Change]
-        var origin: UInt64 = 0
-        switch record {
-        case .write(let new, _): changes = new
-        case .prepare(let batch):
-          prepared[batch.id] = batch.changes
-          changes = []
-        case .commit(let id): changes = prepared[id, default: []]
-        case .drop: changes = []
-        case .carried(let identity): (changes, origin) = (before, identity)
-        }
-        if range.lowerBound + offset >= first { for change in changes { names[change.name] = origin } }
-        before = record.kind == .write ? changes : []
-        offset += count
-      }
-      guard offset == range.count else { throw shortened(range.upperBound) }
-      return names
+  /// All that the file holds, header and records.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` where the records are not whole.
+  func content() throws(StoreError) -> [UInt8] {
+    let word = try wholeWord()
+    let start = try memory.start(of: word), seed = try memory.seed(of: word.epoch)
+    return try withRecords(-JournalLayout.headerBytes..<max(word.end, start)) { (bytes) throws(StoreError) in
+      let live = UnsafeRawBufferPointer(rebasing: bytes[(JournalLayout.headerBytes + start)...])
+      guard Record.wholeBytes(live, epoch: word.epoch, after: seed) == live.count else { throw torn }
+      return Array(bytes)
     }
   }
 

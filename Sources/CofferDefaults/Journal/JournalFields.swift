@@ -43,6 +43,11 @@ struct JournalWord: Equatable {
   /// No journal ever says so: its epoch counts from 1.
   static let never = JournalWord(rawValue: 0)
 
+  /// Whether no journal gets from `other` to this word.
+  func isBehind(_ other: JournalWord) -> Bool {
+    epoch == other.epoch ? end < other.end : (epoch &- other.epoch) & 0xFF_FFFF > 1 << 23
+  }
+
   @inline(__always)
   func advanced(by count: Int) -> JournalWord { JournalWord(epoch: epoch, end: end + count) }
   func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: max(1, (epoch + 1) & 0xFF_FFFF), end: end) }

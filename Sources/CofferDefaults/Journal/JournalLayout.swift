@@ -5,7 +5,7 @@ enum JournalLayout {
   /// `CofferJ1`, read as a little-endian number.
   static let magic: UInt64 = 0x314A_7265_6666_6F43
   /// The version that is written, and the newest that is read.
-  static let version: UInt64 = 1
+  static let version: UInt64 = 2
 
   /// Address space for a journal. Blocks are taken in steps; more than this is never written, because a batch weighs at most
   /// ``Budget/domain`` and a fold comes first.
@@ -58,27 +58,25 @@ enum JournalLayout {
     case bell = 120
     /// The word: on a cache line of its own, for readers poll it.
     case word = 128
-    /// Tells this journal from every other: random, and new whenever the file is taken into use again.
-    case identity = 192
-    /// The journals whose values were written into this one, by their identity; the latest last. See ``Record/carried(_:)``.
-    case carriedFirst = 200
-    case carriedSecond = 208
-    case carriedThird = 216
-    case carriedFourth = 224
+    /// The file that the header was written for, so that a copy of it is told from it.
+    case device = 192
+    case inode = 200
+    /// Which journal this is: random, or one more than that of the journal which was deleted and of whose content this one was made.
+    case number = 208
+    /// What the first records of even and of odd epochs follow: the checksum of the last record before. Each is a ``CheckedNumber``.
+    case evenSeed = 216
+    case oddSeed = 224
     /// Not zero from before a sync of the file until one has succeeded, and 2 where a fold's epoch waits for that: see
     /// ``Journal/synchronize()`` and ``Journal/completeFold()``.
     case unsynced = 232
-    /// The journal into which this one's values are being written, by its identity, and the word that it had as that began: what stands there
-    /// behind it is newer than those values.
-    case carriedInto = 240
-    case carriedBehind = 248
+    /// Of a file that was given up, the ``number`` of the journal that surely has what it holds; else zero.
+    case successor = 240
   }
-
-  /// The fields for journals that were carried over: somebody would have to sleep through as many moves of the file to miss his own.
-  static let carried: [Field] = [.carriedFirst, .carriedSecond, .carriedThird, .carriedFourth]
 
   /// Where the records of `epoch` begin.
   static func start(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenStart : .oddStart }
+  /// What they follow.
+  static func seed(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenSeed : .oddSeed }
 }
 
 /// What tells a number in the journal's header from one of which a bit has flipped, of which a part is older, or that belongs into another

@@ -8,8 +8,8 @@ internal import SystemPackage
 /// A store into a mapping cannot report a full disk: the process gets SIGBUS. So stores go to memory only on file systems that
 /// write preallocated blocks in place. Loads from memory need only one page cache, which a remote file system has not.
 ///
-/// The mapping is truncated under our feet when another program truncates the file; reading it is SIGBUS then, as with
-/// SQLite's WAL-index. Coffer itself never shortens a journal.
+/// Where another program cuts the file short, what is behind its end reads as zeros, also through the mapping: see `coffer_map_file`.
+/// Whoever reads or writes finds the wrong ``JournalLayout/Field/number`` then. Coffer itself never shortens a journal.
 struct JournalMemory: ~Copyable, @unchecked Sendable {
   // Sendable: the word is read and written atomically; all other bytes are written under the file's lock, and a reader of
   // records takes what it copied only if the word shows that they stood still.
@@ -24,23 +24,24 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     self.path = path
     self.calls = calls
     let fileSystem = calls.fileSystem(fd)
-    storesToMemory = isWritable && Self.writesInPlace.contains(fileSystem)
+    storesToMemory = isWritable && Self.writesInPlace.contains(fileSystem) && Self.mayMap.load(ordering: .relaxed)
     // There a file that is open for reading alone goes on mapping the lower layer's pages once a writer has copied it up; read(2)
     // finds the copy.
     let isStale = !isWritable && fileSystem == Self.overlay
-    guard !Self.remote.contains(fileSystem), !isStale else {
+    guard !Self.remote.contains(fileSystem), !isStale, Self.mayMap.load(ordering: .relaxed) else {
       base = nil
       return
     }
-    let protection = storesToMemory ? PROT_READ | PROT_WRITE : PROT_READ
-    let address = mmap(nil, JournalLayout.mappedBytes, protection, MAP_SHARED, fd, 0)
-    guard let address, address != MAP_FAILED else { throw StoreError(errno: errno, "map the journal", place: path) }
-    base = address
+    base = coffer_map_file(fd, JournalLayout.mappedBytes, storesToMemory)
+    guard base != nil else { throw StoreError(errno: errno, "map the journal", place: path) }
   }
 
   deinit {
-    if let base { munmap(base, JournalLayout.mappedBytes) }
+    if let base { coffer_unmap_file(base, JournalLayout.mappedBytes) }
   }
+
+  /// Whether the program lets a handler of SIGBUS be installed, without which no file is mapped.
+  static let mayMap = Atomic(true)
 
   /// ext2 to ext4, XFS, tmpfs: `f_type` values from statfs(2).
   private static let writesInPlace: Set<Int64> = [0xEF53, 0x5846_5342, 0x0102_1994]
@@ -102,6 +103,14 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     return UInt64(littleEndian: number)
   }
 
+  /// Four bytes of the file at `offset`.
+  @inline(__always)
+  func load32(_ offset: Int) throws(StoreError) -> UInt32 {
+    var number: UInt32 = 0
+    try withUnsafeMutableBytes(of: &number) { (buffer) throws(StoreError) in try read(buffer, at: offset) }
+    return UInt32(littleEndian: number)
+  }
+
   /// Changes a field of the header.
   @inline(__always)
   func store(_ number: UInt64, _ field: JournalLayout.Field) throws(StoreError) {
@@ -112,7 +121,7 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Fills `buffer` from `offset` of the file. The caller has made sure that the file is that long.
+  /// Fills `buffer` from `offset` of the file, with zeros behind its end.
   func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
     if let base {
       buffer.copyMemory(from: UnsafeRawBufferPointer(start: base + offset, count: buffer.count))
@@ -120,8 +129,10 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     }
     var done = 0
     while done < buffer.count {
-      let count = calls.read(fd, UnsafeMutableRawBufferPointer(rebasing: buffer[done...]), offset + done)
-      guard count > 0 else { throw StoreError(errno: count == 0 ? EIO : Int32(-count), "read the journal", place: path) }
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let count = calls.read(fd, rest, offset + done)
+      guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the journal", place: path) }
+      if count == 0 { return _ = rest.initializeMemory(as: UInt8.self, repeating: 0) }
       done += count
     }
   }

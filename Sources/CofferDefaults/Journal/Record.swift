@@ -5,7 +5,7 @@ internal import CofferStorage
 ///
 /// ```
 /// 0  length of the record, UInt32      all numbers little-endian
-/// 4  checksum of all that follows, UInt32
+/// 4  checksum of all that follows, and of the checksum before it, UInt32
 /// 8  kind, UInt8     9  cause, UInt8     10  zero, UInt16
 /// 12 process that wrote, UInt32         16  instance within it, UInt32
 /// 20 the kind's content
@@ -19,15 +19,12 @@ enum Record {
   case commit(TransactionID)
   /// The transaction did not happen.
   case drop(TransactionID)
-  /// The write before it holds what the journal of this identity held, which lost its name. It becomes visible with that write: whoever
-  /// has the other journal open must not write its values again, which are old by then.
-  case carried(UInt64)
 
   /// Whether it says nothing but what became of a batch.
   var endsTransaction: Bool {
     switch self {
     case .commit, .drop: true
-    case .write, .prepare, .carried: false
+    case .write, .prepare: false
     }
   }
 
@@ -48,7 +45,7 @@ enum Record {
     let instance: UInt32
   }
 
-  enum Kind: UInt8 { case write = 1, prepare, commit, drop, carried }
+  enum Kind: UInt8 { case write = 1, prepare, commit, drop }
 
   /// Why a value was written or removed. Observers are told; to readers it is all one.
   enum Cause: UInt8 { case write = 0, expiry, migration }
@@ -62,7 +59,6 @@ enum Record {
     case .prepare: .prepare
     case .commit: .commit
     case .drop: .drop
-    case .carried: .carried
     }
   }
 
@@ -70,7 +66,7 @@ enum Record {
     switch self {
     case .write(_, let cause): cause
     case .prepare(let batch): batch.cause
-    case .commit, .drop, .carried: .write
+    case .commit, .drop: .write
     }
   }
 
@@ -81,7 +77,6 @@ enum Record {
     case .prepare(let batch):
       Self.headerBytes + Self.idBytes + 4 + batch.place.utf8.count + Self.bytes(of: batch.changes)
     case .commit, .drop: Self.headerBytes + Self.idBytes
-    case .carried: Self.headerBytes + MemoryLayout<UInt64>.size
     }
   }
 
@@ -93,9 +88,18 @@ enum Record {
   }
 }
 
+/// Where a chain of records ends: what the next one follows.
+struct RecordLink: Equatable {
+  /// The checksum of the last record, or what an epoch began with.
+  var check: UInt32 = 0
+  /// Bytes of that record; zero where there is none.
+  var count = 0
+}
+
 extension Record {
-  /// Writes the record into `buffer`, which has ``count`` bytes.
-  func encode(into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, writer: Writer) {
+  /// Writes the record, which follows `before`, into `buffer`, which has ``count`` bytes.
+  @discardableResult
+  func encode(into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, after before: RecordLink, writer: Writer) -> RecordLink {
     var output = ByteWriter(buffer, at: Self.headerBytes)
     switch self {
     case .write(let changes, _): Self.put(changes, &output)
@@ -104,30 +108,33 @@ extension Record {
       output.put(batch.place)
       Self.put(batch.changes, &output)
     case .commit(let id), .drop(let id): output.put(id)
-    case .carried(let identity): output.put(identity)
     }
-    Self.finish(kind, cause, buffer, epoch, writer)
+    return Self.finish(kind, cause, buffer, epoch, before, writer)
   }
 
   /// Writes `records`, one after the other, into `buffer`, which has the bytes of all.
-  static func encode(_ records: [Record], into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, writer: Writer) {
-    var offset = 0
+  static func encode(
+    _ records: [Record], into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, after before: RecordLink, writer: Writer
+  ) -> RecordLink {
+    var (offset, last) = (0, before)
     for record in records {
       let part = UnsafeMutableRawBufferPointer(rebasing: buffer[offset..<offset + record.count])
-      record.encode(into: part, epoch: epoch, writer: writer)
+      last = record.encode(into: part, epoch: epoch, after: last, writer: writer)
       offset += record.count
     }
+    return last
   }
 
   /// The record of a single write, without a detour over an array: this is the path of every `set`.
   @inline(__always)
   static func encode(
-    _ form: PlainForm?, under name: String, into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, writer: Writer
-  ) {
+    _ form: PlainForm?, under name: String, into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, after before: RecordLink,
+    writer: Writer
+  ) -> RecordLink {
     var output = ByteWriter(buffer, at: headerBytes)
     output.put(name)
     FormCodec.put(form, &output)
-    finish(.write, .write, buffer, epoch, writer)
+    return finish(.write, .write, buffer, epoch, before, writer)
   }
 
   private static func put(_ changes: [Change], _ output: inout ByteWriter) {
@@ -139,39 +146,45 @@ extension Record {
 
   @inline(__always)
   private static func finish(
-    _ kind: Kind, _ cause: Cause, _ buffer: UnsafeMutableRawBufferPointer, _ epoch: UInt64, _ writer: Writer
-  ) {
+    _ kind: Kind, _ cause: Cause, _ buffer: UnsafeMutableRawBufferPointer, _ epoch: UInt64, _ before: RecordLink, _ writer: Writer
+  ) -> RecordLink {
     var head = ByteWriter(buffer, at: 8)
     head.put(kind.rawValue)
     head.put(cause.rawValue)
     head.put(UInt16(0))
     head.put(writer.process)
     head.put(writer.instance)
-    let sum = Checksum.of(UnsafeRawBufferPointer(rebasing: buffer[8...]), epoch: epoch)
+    let sum = Checksum.of(UnsafeRawBufferPointer(rebasing: buffer[8...]), epoch: epoch, after: before.check)
     head = ByteWriter(buffer, at: 0)
     head.put(UInt32(buffer.count))
     head.put(sum)
+    return RecordLink(check: sum, count: buffer.count)
   }
 
-  /// The record at the head of `bytes` and its length; nil when none is complete there.
-  static func decode(_ bytes: UnsafeRawBufferPointer, epoch: UInt64) -> (record: Record, count: Int)? {
+  /// The record at the head of `bytes`, and where it ends; nil when none is complete there that follows `before`.
+  static func decode(
+    _ bytes: UnsafeRawBufferPointer, epoch: UInt64, after before: RecordLink
+  ) -> (record: Record, end: RecordLink)? {
     guard bytes.count >= headerBytes else { return nil }
     let count = Int(UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
     guard count >= headerBytes, count <= bytes.count else { return nil }
     let sum = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
-    guard Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[8..<count]), epoch: epoch) == sum,
+    guard Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[8..<count]), epoch: epoch, after: before.check) == sum,
       let kind = Kind(rawValue: bytes[8])
     else { return nil }
     var input = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[headerBytes..<count]))
     // A cause that a later version knows is a write to this one.
     guard let record = content(kind, Cause(rawValue: bytes[9]) ?? .write, &input), input.isAtEnd else { return nil }
-    return (record, count)
+    return (record, RecordLink(check: sum, count: count))
   }
 
-  /// Bytes of the whole records of `epoch` that stand one after the other at the head of `bytes`.
-  static func wholeBytes(_ bytes: UnsafeRawBufferPointer, epoch: UInt64) -> Int {
-    var offset = 0
-    while let (_, count) = decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) { offset += count }
+  /// Bytes of the whole records of `epoch` that stand one after the other at the head of `bytes`, the first of which follows `before`.
+  static func wholeBytes(_ bytes: UnsafeRawBufferPointer, epoch: UInt64, after before: RecordLink) -> Int {
+    var (offset, last) = (0, before)
+    while let (_, end) = decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch, after: last) {
+      offset += end.count
+      last = end
+    }
     return offset
   }
 
@@ -190,7 +203,6 @@ extension Record {
       return .prepare(Prepared(id: id, place: place, changes: changes, cause: cause))
     case .commit: return input.transaction().map(Record.commit)
     case .drop: return input.transaction().map(Record.drop)
-    case .carried: return input.number(UInt64.self).map(Record.carried)
     }
   }
 

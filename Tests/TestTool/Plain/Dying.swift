@@ -40,12 +40,12 @@ enum Dying {
     _ = try DefaultsStore.open(domain: domain, in: folder, options: options(calls))
   }
 
-  /// Moves the journal away, looks for it, and dies before or after its values are written into a new one.
-  static func carryOver(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+  /// Moves the journal away, looks for it, and dies at a step of making the next one.
+  static func delete(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     var calls = SystemCalls()
     let isMoved = Atomic<Bool>(false)
     calls.reached = { step in
-      guard isMoved.load(ordering: .relaxed), step == (rest[0] == "1" ? .carrying : .carried) else { return }
+      guard isMoved.load(ordering: .relaxed), step.rawValue == rest[0] else { return }
       kill(getpid(), SIGKILL)
     }
     let store = try DefaultsStore.open(domain: domain, in: folder, options: options(calls))
@@ -56,6 +56,17 @@ enum Dying {
     isMoved.store(true, ordering: .relaxed)
     Thread.sleep(forTimeInterval: 0.12)
     try store.save(.bool(true), for: "never")
+  }
+
+  /// Opens a domain, whose journal is mapped, and reads behind the end of another file that is mapped.
+  static func bus(_ folder: FilePath, _ domain: String, _ rest: [String]) {
+    if rest[0] == "handled" { signal(SIGBUS) { _ in _exit(7) } }
+    do { try DefaultsStore.open(domain: domain, in: folder).save(.integer(1), for: "a") } catch { return print(error) }
+    print("opened")
+    fflush(nil)
+    let fd = SystemCalls().open(folder.appending("short").string, O_RDWR | O_CREAT, 0o600)
+    let bytes = mmap(nil, 4096, PROT_READ, MAP_SHARED, fd, 0)
+    print(bytes?.load(as: UInt8.self) ?? 0)
   }
 
   /// Commits a batch that depends on a decision, dying at a step. The decision is a file named by the transaction.

@@ -42,14 +42,14 @@ enum DefaultsParsers {
     guard content.count >= Record.headerBytes - 8 else { return }
     var bytes = [UInt8](repeating: 0, count: 8) + content
     seal(&bytes, epoch: 7)
-    let found = bytes.lent { Record.decode($0, epoch: 7) }
+    let found = bytes.lent { Record.decode($0, epoch: 7, after: RecordLink()) }
     guard let found else { throw PropertyList.Failure(what: "it is no record") }
-    try promise(found.count == bytes.count, "a record has another length")
+    try promise(found.end.count == bytes.count, "a record has another length")
     let count = found.record.count
     let writer = bytes.lent { Record.writer($0) }
     var again = [UInt8](repeating: 0, count: count)
-    again.withUnsafeMutableBytes { found.record.encode(into: $0, epoch: 7, writer: writer) }
-    let second = again.lent { Record.decode($0, epoch: 7) }
+    _ = again.withUnsafeMutableBytes { found.record.encode(into: $0, epoch: 7, after: RecordLink(), writer: writer) }
+    let second = again.lent { Record.decode($0, epoch: 7, after: RecordLink()) }
     guard let second else { throw BrokenPromise("a record that was written again is none") }
     try promise(second.record.kind == found.record.kind && second.record.cause == found.record.cause, "a record is another one")
     try promise(second.record.said == found.record.said, "a record says something else")
@@ -76,12 +76,14 @@ enum DefaultsParsers {
   }
 
   /// Gives a record its length and a checksum that fits.
-  static func seal(_ record: inout [UInt8], epoch: UInt64) {
-    let sum = record.lent { Checksum.of(UnsafeRawBufferPointer(rebasing: $0[8...]), epoch: epoch) }
+  @discardableResult
+  static func seal(_ record: inout [UInt8], epoch: UInt64, after before: UInt32 = 0) -> UInt32 {
+    let sum = record.lent { Checksum.of(UnsafeRawBufferPointer(rebasing: $0[8...]), epoch: epoch, after: before) }
     record.withUnsafeMutableBytes {
       $0.storeBytes(of: UInt32($0.count).littleEndian, as: UInt32.self)
       $0.storeBytes(of: sum.littleEndian, toByteOffset: 4, as: UInt32.self)
     }
+    return sum
   }
 }
 
@@ -93,7 +95,6 @@ extension Record {
     case .write(let changes, _): forms(changes)
     case .prepare(let batch): [.data(Data(batch.id.bytes)), .string(batch.place)] + forms(batch.changes)
     case .commit(let id), .drop(let id): [.data(Data(id.bytes))]
-    case .carried(let identity): [.unsigned(identity)]
     }
   }
 }

@@ -15,7 +15,7 @@ final class JournalFile: Sendable {
   static let shared = JournalFile()
 
   /// Bytes of the header that an input has.
-  private static let fields = 240
+  private static let fields = 248
   /// Room for the records.
   private static let room = 8192
 
@@ -41,33 +41,36 @@ final class JournalFile: Sendable {
   private static func follow(_ journal: Journal) throws {
     try journal.checkFormat()
     _ = (journal.holder, try journal.memory.list, try journal.memory.isRetired())
-    _ = try journal.memory.carried
+    _ = try journal.memory.isOf(journal.file)
     let word = try journal.wholeWord()
     let start = try journal.memory.start(of: word)
     guard start <= word.end, word.end <= Self.room else { throw journal.memory.damagedHeader }
     var state = EngineState()
     var seen = start
+    let seed = try journal.memory.seed(of: word.epoch)
+    state.last = seed
     try journal.withRecords(start..<word.end) { (bytes) throws(StoreError) in
-      while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[(seen - start)...]), epoch: word.epoch) {
+      while let (record, end) = Record.decode(
+        UnsafeRawBufferPointer(rebasing: bytes[(seen - start)...]), epoch: word.epoch, after: state.last)
+      {
         state.apply(record)
-        seen += count
+        seen += end.count
+        state.last = end
       }
     }
     guard seen == word.end else { throw journal.torn }
     let weight = state.values.reduce(0) { $0 + Budget.weight(of: $1.value, under: $1.key) }
     try promise(state.weight == weight, "the weight of a domain is not that of its values")
-    let names = try journal.changedNames(start..<word.end, epoch: word.epoch)
-    try promise(state.values.keys.allSatisfy { names[$0] != nil }, "a value that changed is not named")
     let survivors = state.batches.records
     var bytes = [UInt8](repeating: 0, count: survivors.reduce(0) { $0 + $1.count })
     bytes.withUnsafeMutableBytes {
-      Record.encode(survivors, into: $0, epoch: word.epoch, writer: Record.Writer(process: 1, instance: 1))
+      _ = Record.encode(survivors, into: $0, epoch: word.epoch, after: seed, writer: Record.Writer(process: 1, instance: 1))
     }
-    let whole = bytes.lent { Record.wholeBytes($0, epoch: word.epoch) }
+    let whole = bytes.lent { Record.wholeBytes($0, epoch: word.epoch, after: seed) }
     try promise(whole == bytes.count, "a fold would write a record that is none")
   }
 
-  /// Makes checks fit that no fuzzer finds: a bit each for the word, the two starts, the use, and the records.
+  /// Makes checks fit that no fuzzer finds: a bit each for the word, the two starts and seeds, the use, and the records.
   private static func repair(_ header: inout [UInt8], _ records: inout [UInt8], _ checked: UInt8) throws {
     func load(_ field: JournalLayout.Field) -> UInt64 {
       header.lent { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: field.rawValue, as: UInt64.self)) }
@@ -86,7 +89,7 @@ final class JournalFile: Sendable {
       store(JournalWord(epoch: max(1, word & 0xFF), end: records.count).rawValue, .word)
     }
     if checked & 4 != 0 {
-      for field in [JournalLayout.Field.evenStart, .oddStart, .use] {
+      for field in [JournalLayout.Field.evenStart, .oddStart, .evenSeed, .oddSeed, .use] {
         store(CheckedNumber(UInt32(truncatingIfNeeded: load(field) & 0xFF), in: field).rawValue, field)
       }
     }
@@ -94,11 +97,12 @@ final class JournalFile: Sendable {
     let word = JournalWord(rawValue: load(.word))
     guard word.isWhole else { return }
     var at = Int(UInt32(truncatingIfNeeded: load(JournalLayout.start(of: word.epoch))))
+    var last = UInt32(truncatingIfNeeded: load(JournalLayout.seed(of: word.epoch)))
     while at + Record.headerBytes <= records.count {
       let said = Int(records[at]) | Int(records[at + 1]) << 8
       let count = min(max(Record.headerBytes, said), records.count - at)
       var record = Array(records[at..<at + count])
-      DefaultsParsers.seal(&record, epoch: word.epoch)
+      last = DefaultsParsers.seal(&record, epoch: word.epoch, after: last)
       records.replaceSubrange(at..<at + count, with: record)
       at += count
     }
