@@ -190,12 +190,18 @@ final class DefaultsEngine: Sendable {
       }
     } catch {
       guard error.kind == .moved else { throw error }
+      return try following(body)
     }
+  }
+
+  /// The same once the journal at work is opened.
+  @inline(never)
+  private func following<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
     try Relocation(engine: self).follow()
     return try state.withLock { (state) throws(StoreError) in
       // Where nobody could follow yet, what is known stays true.
       if let journal = state.journal, journal.isOver.load(ordering: .relaxed) {
-        if try journal.memory.isRetired() { state.nextLook = 0 }
+        if try journal.isItself, try journal.memory.isRetired() { state.nextLook = 0 }
       } else {
         do throws(StoreError) { try refresh(&state, following: false) } catch { guard error.kind == .moved else { throw error } }
       }
