@@ -21,6 +21,7 @@ static void become(const char *path, char *const *argv, char *const *envp, int i
   sigset_t none;
   sigemptyset(&none);
   signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
   sigprocmask(SIG_SETMASK, &none, NULL);
   if (input < 0) input = open("/dev/null", O_RDONLY);
   if (input >= 0 && dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0) {

@@ -48,8 +48,8 @@ public struct Places: Sendable, Equatable {
   /// The places of this process's user.
   ///
   /// - Parameter variable: looks an environment variable up; the process's own environment unless given.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder, and what
-  ///   `variable` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder, or the folder of
+  ///   preferences is another user's; what `variable` throws.
   public static func standard(
     _ variable: (String) throws(StoreError) -> String? = Places.environment
   ) throws(StoreError) -> Places {
@@ -67,8 +67,10 @@ public struct Places: Sendable, Equatable {
     func base(_ name: String, _ fallback: String) throws(StoreError) -> FilePath {
       folder(try variable(name)) ?? user.appending(fallback)
     }
+    let config = try base("XDG_CONFIG_HOME", ".config")
+    try TrustedPath.checkOwner(ofWayTo: config)
     return Places(
-      data: try base("XDG_DATA_HOME", ".local/share"), config: try base("XDG_CONFIG_HOME", ".config"),
+      data: try base("XDG_DATA_HOME", ".local/share"), config: config,
       state: try base("XDG_STATE_HOME", ".local/state"), runtime: folder(try variable("XDG_RUNTIME_DIR")) ?? loginFolder(),
       expectation: expectation)
   }

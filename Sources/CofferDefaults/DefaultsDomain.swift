@@ -24,7 +24,7 @@ public struct DefaultsDomain: Sendable, Hashable {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` when `name` is empty, `.` or `..`, holds a slash or a control
   ///   character, or is longer than ``longestName``; ``/CofferPlatform/StoreError/Kind/notFound`` when no folder is given and the
-  ///   user has no home folder.
+  ///   user has no home folder; ``/CofferPlatform/StoreError/Kind/denied`` when it is another user's.
   public init(_ name: String, in folder: FilePath? = nil) throws(StoreError) {
     self.name = try Self.check(name)
     if let folder { self.folder = folder } else { self.folder = try Self.configurationFolder() }
@@ -67,17 +67,22 @@ public struct DefaultsDomain: Sendable, Hashable {
     } catch { return true }
   }
 
-  /// `$XDG_CONFIG_HOME`, else `~/.config`.
+  /// `$XDG_CONFIG_HOME`, else `~/.config`. Another user's is refused.
   static func configurationFolder(
     _ variable: (String) throws(StoreError) -> String? = EnvironmentVariable.text
   ) throws(StoreError) -> FilePath {
-    if let folder = try variable("XDG_CONFIG_HOME"), folder.hasPrefix("/") { return FilePath(folder) }
+    if let folder = try variable("XDG_CONFIG_HOME"), folder.hasPrefix("/") { return try ours(FilePath(folder)) }
     let home = try variable("HOME") ?? FileManager.default.homeDirectoryForCurrentUser.path
     guard home.hasPrefix("/") else {
       throw StoreError(
         .notFound, "this user has no home folder", cure: "set HOME or XDG_CONFIG_HOME to an absolute path, or give a folder")
     }
-    return FilePath(home).appending(".config")
+    return try ours(FilePath(home).appending(".config"))
+  }
+
+  private static func ours(_ folder: FilePath) throws(StoreError) -> FilePath {
+    try TrustedPath.checkOwner(ofWayTo: folder)
+    return folder
   }
 
   static func check(_ name: String) throws(StoreError) -> String {

@@ -9,7 +9,8 @@ extension DefaultsStore {
   /// - Throws: what ``load(_:)-(String)`` throws.
   public func contents() throws(StoreError) -> [String: PlainForm] {
     try check()
-    let values = try engine.contents()
+    var values = try engine.contents()
+    values[ReservedName.scrubPending] = nil
     guard !prefix.isEmpty else { return values }
     var own: [String: PlainForm] = [:]
     for (name, form) in values {

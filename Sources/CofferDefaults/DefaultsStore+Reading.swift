@@ -40,6 +40,7 @@ extension DefaultsStore {
     for stored in try [engine.names()] + suiteNames() + [Array(arguments.texts.keys)] {
       names.formUnion(stored.compactMap { $0.rest(after: prefix) }.filter { !$0.isEmpty })
     }
+    names.remove(ReservedName.scrubPending)
     return names.sorted()
   }
 

@@ -90,8 +90,6 @@ extension DefaultsStore {
         return LaunchArguments(Self.arguments)[name].map { _ in "the command line" }
       }
     }
-    /// Leaves no trace of removed and replaced values in the store's files.
-    public func scrub() throws(StoreError) { try store().scrub() }
     /// Returns once what was set is on the disk.
     public func synchronize() throws(StoreError) { try store().synchronize() }
     /// Like ``synchronize()``: the store is the whole process's, and stays open for the others that use it.

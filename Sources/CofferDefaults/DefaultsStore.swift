@@ -118,9 +118,9 @@ public final class DefaultsStore: Store {
     throw StoreError(.closed, "the store was closed", place: place, cure: "open the domain again")
   }
 
-  /// The name in files, arguments and environment.
+  /// The name in files, arguments and environment. What is to be scrubbed are the files, which all prefixes share.
   @inline(__always)
-  func full(_ name: String) -> String { prefix.isEmpty ? name : prefix + name }
+  func full(_ name: String) -> String { prefix.isEmpty || name == ReservedName.scrubPending ? name : prefix + name }
 
   @inline(__always)
   func checked(_ name: String) throws(StoreError) -> String {

@@ -4,20 +4,14 @@ package import SystemPackage
 package struct AtomicFile {
   /// The file; not a symbolic link, which would be replaced by a file.
   package let path: FilePath
-  /// The new content's name until it is complete, in the same folder. Whoever uses one holds a lock; what a crash left under it is
-  /// overwritten. Nil for content that nobody shall find before it is complete: see ``UnfinishedFile``.
-  package let temporary: FilePath?
-  /// The name of complete content for the moment before it is in its place. Whoever uses one holds a lock; what a crash left under it is
-  /// removed. Nil for a random name: what dead processes left under such is looked for in the whole folder.
+  /// The new content's name for the moment before it is in its place, in the same folder: see ``UnfinishedFile``. Whoever uses one holds a
+  /// lock; what a crash left under it is removed. Nil for a random one: what dead processes left under such is looked for in the folder.
   package let draft: FilePath?
   package let calls: SystemCalls
 
-  /// A file at `path`, prepared under `temporary`, or without a name, and then `draft`.
-  package init(
-    _ path: FilePath, temporary: FilePath? = nil, draft: FilePath? = nil, calls: SystemCalls = SystemCalls()
-  ) {
+  /// A file at `path`, prepared without a name, or as `draft`.
+  package init(_ path: FilePath, draft: FilePath? = nil, calls: SystemCalls = SystemCalls()) {
     self.path = path
-    self.temporary = temporary
     self.draft = draft
     self.calls = calls
   }
@@ -46,14 +40,11 @@ package struct AtomicFile {
       file.discard()
       throw error
     }
-    calls.reached?(.listReplaced)
     try folder?.synchronize()
   }
 
-  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but looks at what it replaced: a program that knows of no lock may have saved
-  /// in the last moment, or go on to write a file that it had open. That is put back then. ``draft`` is needed.
-  ///
-  /// Where the file system cannot exchange two files, what stands at the path is looked at just before it is replaced.
+  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but looks at what it replaced, and puts it back if a program that knows of no
+  /// lock has just saved it, or goes on to write it. Where the file system cannot exchange two files, it looks before alone.
   ///
   /// - Parameter isExpected: whether the content was made for what has this status, links not followed; nil where nothing is there.
   /// - Returns: false where it was made for something else, which is in its place.
@@ -76,7 +67,7 @@ package struct AtomicFile {
       throw error
     }
     calls.reached?(.listReplaced)
-    // What fails from here on leaves what was replaced under the draft's name. It is looked at twice: what was saved at once is back at once.
+    // What fails from here on leaves what was replaced under its name. It is looked at twice: what was saved by now is back at once.
     var isOurs = try file.former(isExpected)
     let synced = Result { () throws(StoreError) in if isOurs { try folder.synchronize() } }
     if isOurs { isOurs = try file.former(isExpected) }

@@ -22,17 +22,15 @@ package enum DetachedThread {
     }
   }
 
-  /// Runs `body` on a thread of its own in `seconds`, and never where there can be no more threads.
-  package static func start(in seconds: Double, _ body: @escaping @Sendable () -> Void) {
+  /// Runs `body` on a thread of its own after `pause`, in nanoseconds; never where there can be no more threads, until the next event.
+  package static func start(after pause: UInt64, _ body: @escaping @Sendable () -> Void) {
     do throws(StoreError) {
-      try start(stackBytes: laterBytes, place: "timer") {
-        sleep(UInt64(seconds * 1e9))
+      try start(stackBytes: 512 << 10, place: "timer") {
+        sleep(pause)
         body()
       }
-    } catch {}  // Whoever waits for it is woken by the next event.
+    } catch {}
   }
-
-  private static let laterBytes = 512 << 10
 
   /// Stops this thread for `nanoseconds`.
   package static func sleep(_ nanoseconds: UInt64) {

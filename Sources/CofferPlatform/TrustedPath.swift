@@ -145,16 +145,32 @@ package enum TrustedPath {
     }
   }
 
+  /// Checks that what is there of the way to `folder`, links followed, is not of another user than this one or root: made there by root, as
+  /// under sudo with the user's `HOME`, files would be lost to their owner. What cannot be looked at is left to who opens it.
+  ///
+  /// - Throws: ``StoreError/Kind/denied``.
+  package static func checkOwner(ofWayTo folder: FilePath) throws(StoreError) {
+    var facts = stat()
+    var place = folder
+    while place.withPlatformString({ stat($0, &facts) }) != 0 {
+      guard case let parent = place.parent, parent != place, !parent.isEmpty else { return }
+      place = parent
+    }
+    if facts.st_uid != geteuid(), facts.st_uid != 0 { throw foreign(facts.st_uid, place, "folder") }
+  }
+
   private static func checkOwner(_ found: Stat, _ path: FilePath, _ kind: String) throws(StoreError) {
     let owner = found.userID.rawValue
-    guard owner == geteuid() else {
-      // Root in a user's home, as under sudo: given to root, the file would be lost to its owner.
-      throw denied(
-        "the \(kind) belongs to user \(owner), not to user \(geteuid()) who runs this", path,
-        geteuid() == 0
-          ? "run it without sudo, as user \(owner), or choose a path of root's own"
-          : "choose a path of your own, or run chown \(geteuid()) \(path.quoted) as root if it is yours")
-    }
+    if owner != geteuid() { throw foreign(owner, path, kind) }
+  }
+
+  /// Root in a user's home, as under sudo: given to root, the file would be lost to its owner.
+  private static func foreign(_ owner: uid_t, _ path: FilePath, _ kind: String) -> StoreError {
+    denied(
+      "the \(kind) belongs to user \(owner), not to user \(geteuid()) who runs this", path,
+      geteuid() == 0
+        ? "run it without sudo, as user \(owner), or choose a path of root's own"
+        : "choose a path of your own, or run chown \(geteuid()) \(path.quoted) as root if it is yours")
   }
 
   private static func denied(_ what: String, _ path: FilePath, _ cure: String) -> StoreError {

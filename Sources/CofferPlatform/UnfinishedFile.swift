@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 package import SystemPackage
 
-/// A file on its way to take the place of another. Unless it was given a temporary name, it has none until its content is complete and
-/// durable, so that a process that dies leaves nothing of it. Two system calls then follow each other: one gives it a name, the other puts
-/// it in its place under that. Where the system has no files without a name, it has that name from its beginning.
+/// A file on its way to take the place of another. It has no name until its content is complete and durable, so that a process that dies
+/// leaves nothing of it. Two system calls then follow each other: one gives it a name, the other puts it in its place under that. Where the
+/// system has no files without a name, it has that name from its beginning.
 ///
 /// A lock on the file itself tells others that its maker lives. What a dead one left is removed by whoever writes into the folder next.
 struct UnfinishedFile: ~Copyable {
@@ -18,14 +18,14 @@ struct UnfinishedFile: ~Copyable {
   /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`.
   init(for file: AtomicFile) throws(StoreError) {
     (target, draft, calls) = (file.path, file.draft, file.calls)
-    if file.temporary == nil, draft == nil { Self.sweep(target.folder, calls) }
-    let unnamed = file.temporary == nil ? calls.openUnnamed(target.folder.string, 0o600) : -ENOTSUP
+    if draft == nil { Self.sweep(target.folder, calls) }
+    let unnamed = calls.openUnnamed(target.folder.string, 0o600)
     if unnamed >= 0 {
       _ = calls.lock(unnamed, LOCK_EX | LOCK_NB)
       (descriptor, name) = (unnamed, nil)
-    } else if let own = file.temporary ?? draft {
-      _ = calls.unlink(own.string)
-      (descriptor, name) = (try Self.make(own, for: target, calls), own)
+    } else if let draft {
+      _ = calls.unlink(draft.string)
+      (descriptor, name) = (try Self.make(draft, for: target, calls), draft)
     } else {
       // For whatever reason: if it is none of the file system's abilities, the next call fails for it too, and says so.
       let made = try Self.locked(beside: target, calls)
@@ -118,8 +118,7 @@ struct UnfinishedFile: ~Copyable {
 
   /// Exchanges the file and the target, which then stands under this file's name. Where the file system cannot, it is replaced.
   ///
-  /// - Parameter isThere: whether there was a target when last looked.
-  /// - Returns: false where that is not so any more.
+  /// - Returns: false where there is no target any more, or by now, as `isThere` says that there was or was not.
   mutating func exchange(isThere: Bool) throws(StoreError) -> Bool {
     let name = try named()
     let result = isThere ? calls.exchange(name.string, target.string) : calls.renameAnew(name.string, target.string)
@@ -153,13 +152,9 @@ struct UnfinishedFile: ~Copyable {
   /// A name can be given where nothing stands alone, and taking the target's place is for names.
   private mutating func named() throws(StoreError) -> FilePath {
     if let name { return name }
+    if let draft { _ = calls.unlink(draft.string) }
     let name = draft ?? Self.randomName(beside: target)
-    var result = calls.name(descriptor, name.string)
-    if result == -EEXIST, draft != nil {
-      _ = calls.unlink(name.string)
-      result = calls.name(descriptor, name.string)
-    }
-    try check(result, "name the new file", target)
+    try check(calls.name(descriptor, name.string), "name the new file", target)
     self.name = name
     return name
   }

@@ -101,11 +101,8 @@ public protocol Store<R>: Sendable {
   /// cannot: one may stand for several names. Without an implementation of its own a store has stored values alone.
   var unstoredNames: [String] { get }
 
-  /// Leaves no trace of removed and replaced values in the store's own files. Without an implementation of its own a store has none.
-  func scrub() throws(StoreError)
-
-  /// Returns once everything that was acknowledged survives a power loss and other programs can read it. Without an implementation
-  /// of its own a store has that done when a write returns.
+  /// Returns once everything that was acknowledged survives a power loss and other programs can read it, and no trace is left of secrets
+  /// that went into the vault. Without an implementation of its own a store has that done when a write returns.
   func synchronize() throws(StoreError)
 
   /// Ends the store's use: later calls throw ``/CofferPlatform/StoreError/Kind/closed``. Without an implementation of its own a store
@@ -161,9 +158,6 @@ extension Store {
 
   /// Nothing is told.
   public var changes: ChangeFeed { .ended }
-
-  /// There is nothing to scrub.
-  public func scrub() throws(StoreError) {}
 
   /// A single write is a batch of one.
   public func save(_ form: R.Form?, for name: String) throws(StoreError) {

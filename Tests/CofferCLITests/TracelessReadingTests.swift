@@ -40,6 +40,27 @@ struct TracelessReadingTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).filter { $0 != ".run" }.isEmpty)
   }
 
+  @Test(arguments: [
+    "set k v --plain", "set k --secret", "get k", "defaults write app k v", "defaults read app", "defaults delete app", "list",
+    "vault list", "vault set k", "vault init --new-key-file key",
+  ])
+  func `another user's home is refused by both stores alike, and nothing is made there`(line: String) throws {
+    guard geteuid() == 0 else { try Test.skip("only root can be in another user's home") }
+    let home = try Home()
+    let other = home.path + "/other"
+    try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+    #expect(chown(other, 65534, 65534) == 0)
+    for (name, value) in [("HOME", other), ("XDG_CONFIG_HOME", other + "/.config")] {
+      home.environment["COFFER_HOME"] = nil
+      home.environment[name] = value
+      let answer = try home.coffer(line, in: Data("value".utf8))
+      #expect(answer.status == 77 && answer.err.contains("belongs to user 65534, not to user 0"), "\(answer)")
+      #expect(answer.err.contains("run it without sudo"))
+      home.environment["HOME"] = home.path
+    }
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: other).isEmpty)
+  }
+
   @Test
   func `a list beside its journal is read, and neither is touched`() throws {
     let home = try Home()

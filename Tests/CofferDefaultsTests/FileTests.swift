@@ -580,6 +580,32 @@ struct FileTests {
     #expect(try folder.open(isShared: false).names() == ["kept"])
   }
 
+  @Test(arguments: [true, false], ["", "app."])
+  func `a scrubbing that somebody left is finished by who opens the domain to write, or folds it`(
+    _ isOpened: Bool, _ prefix: String
+  )
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let other = try folder.open(isShared: false)
+    let dying = try folder.open(isShared: false, layers: DefaultsLayers([], nil, [:], prefix))
+    try dying.save(.string("hunter2-in-the-clear"), for: "password")
+    try dying.synchronize()
+    var batch = Batch<Plain>()
+    batch.writes = ["password": .remove, ReservedName.scrubPending: .set(.bool(true))]
+    try dying.commit(batch, decision: nil)
+    #expect(try dying.names() == [] && dying.contents() == [:])
+    if isOpened {
+      _ = try folder.open(isShared: false)
+    } else {
+      try other.save(.integer(1), for: "k")
+      try other.synchronize()
+    }
+    for name in try folder.names() { #expect(try folder.bytes(of: name).firstRange(of: Data("in-the-clear".utf8)) == nil) }
+    #expect(try other.load(ReservedName.scrubPending) == nil)
+    #expect(try PropertyList.decode(folder.bytes(of: "d.plist")).values == (isOpened ? [:] : ["k": .integer(1)]))
+  }
+
   @Test func `a list and a folder of a date that no counter of nanoseconds holds are read and written`() throws {
     let folder = try TemporaryFolder()
     try folder.open(isShared: false).close()

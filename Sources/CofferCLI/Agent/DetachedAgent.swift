@@ -71,7 +71,7 @@ enum DetachedAgent {
     posix_spawn_file_actions_adddup2(&actions, 3, STDERR_FILENO)
     let environment = ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
     var child: pid_t = 0
-    let status = SpawnAttributes.lend(endsOnClosedPipe: false, newSession: true) { attributes in
+    let status = SpawnAttributes.lend(endingOn: [], newSession: true) { attributes in
       CStrings.lend(["coffer"] + arguments) { argv in
         CStrings.lend(environment) { posix_spawn(&child, SecondProcess.executable, &actions, attributes, argv, $0) }
       }

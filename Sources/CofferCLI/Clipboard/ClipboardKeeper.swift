@@ -67,7 +67,7 @@ struct ClipboardKeeper {
     posix_spawn_file_actions_adddup2(&actions, free + 1, Self.ready)
     for descriptor in 0..<Int32(3) { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0) }
     var child: pid_t = 0
-    let status = SpawnAttributes.lend(endsOnClosedPipe: false, newSession: true) { attributes in
+    let status = SpawnAttributes.lend(endingOn: [], newSession: true) { attributes in
       CStrings.lend(words) { argv in
         CStrings.lend(ProcessEnvironment.entries(BoundedCommand.inherited)) { envp in
           posix_spawn(&child, SecondProcess.executable, &actions, attributes, argv, envp)
@@ -105,11 +105,17 @@ struct ClipboardKeeperCommand: ParsableCommand {
     // It was told of no value.
     guard task.count == count else { return }
     wait(&signals)
+    // A tool that fails may do better in a moment.
+    for pause in [1, 2, 4, 8] as [UInt32] {
+      do { return try clear(task) } catch { sleep(pause) }
+    }
+    try clear(task)
+  }
+
+  private func clear(_ task: borrowing SecretBytes) throws {
     let content: SecretBytes?
     // Who does not tell may have it: what else it is is lost, which is less than a secret that stays.
-    do { content = try tool.content() } catch let error as StoreError where error.kind == .io(ETIMEDOUT) {
-      return try tool.clear()
-    }
+    do { content = try tool.content() } catch { return try tool.clear() }
     guard let content else { return }
     let key = try task.prefix(ClipboardKeeper.keyBytes)
     let tag = try content.withUnsafeBytes { try ClipboardKeeper.digest.authenticate($0, with: key) }

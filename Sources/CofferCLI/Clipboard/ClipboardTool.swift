@@ -64,20 +64,27 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  /// What the clipboard holds; nil where it holds no text.
+  /// What the clipboard holds; nil where it holds something, and no text.
   ///
-  /// - Throws: `.io(ETIMEDOUT)` where its owner does not tell.
+  /// - Throws: `.io` where its owner, or the tool, does not tell.
   func content() throws -> SecretBytes? {
-    let words: [String]
+    let words: [String], kinds: [String]
     switch self {
-    case .wlCopy: words = ["wl-paste", "--no-newline"]
-    case .xclip: words = ["xclip", "-selection", "clipboard", "-out"]
-    case .xsel: words = ["xsel", "--clipboard", "--output"]
+    case .wlCopy: (words, kinds) = (["wl-paste", "--no-newline"], ["wl-paste", "--list-types"])
+    case .xclip:
+      words = ["xclip", "-selection", "clipboard", "-out"]
+      kinds = words + ["-target", "TARGETS"]
+    case .xsel: (words, kinds) = (["xsel", "--clipboard", "--output"], [])
     case .osc52: return nil
     }
     let answer = try start(words, SecretBytes(zeros: 0), limit: VaultItem.largestValue)
-    guard answer.status == 0 else { return nil }
-    return try answer.output.duplicate()
+    if answer.status == 0 { return try answer.output.duplicate() }
+    if !kinds.isEmpty {
+      let told = try start(kinds, SecretBytes(zeros: 0), limit: 1 << 16)
+      let list = told.output.withUnsafeBytes { PlainBytes.text($0) }?.lowercased()
+      if told.status == 0, let list, !list.isEmpty, !list.contains("text"), !list.contains("string") { return nil }
+    }
+    throw StoreError(.io(EIO), "\(words[0]) failed with status \(answer.status)", cure: BoundedCommand.cure(words[0]))
   }
 
   func clear() throws {

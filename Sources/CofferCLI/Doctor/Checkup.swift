@@ -109,7 +109,8 @@ struct Checkup {
         check, .warning, "a command that was interrupted left a draft", place: path.string,
         cure: "the next command that writes there removes it; or rm -r \(path) \(path)-*")
     }
-    return drafts + Self.unfinished(check, [folder, "."])
+    return drafts
+      + Self.unfinished(check, [folder, ".", places.defaults] + [SecretSearch(context: context).home].compactMap(\.self))
       + Self.entries(of: folder).compactMap { entry in
         let path = folder.appending(entry).string
         if entry.hasPrefix("\(name).before-"), !entry.hasSuffix("-wal"), !entry.hasSuffix("-shm") {
@@ -134,16 +135,6 @@ struct Checkup {
     do { return try FileManager.default.contentsOfDirectory(atPath: folder.string).sorted() } catch { return [] }
   }
 
-  private static func age(of path: String) -> Double {
-    var facts = stat()
-    guard lstat(path, &facts) == 0 else { return 0 }
-    #if canImport(Darwin)
-      return Date().timeIntervalSince1970 - Double(facts.st_mtimespec.tv_sec)
-    #else
-      return Date().timeIntervalSince1970 - Double(facts.st_mtim.tv_sec)
-    #endif
-  }
-
   /// A socket that nobody listens at was left by a program that was killed.
   private func sockets(_ check: String) -> [Finding] {
     Self.entries(of: places.run).map { places.run.appending($0) }.filter(Self.isStaleSocket).map { path in
@@ -165,24 +156,31 @@ struct Checkup {
           check, .warning, "\(what) is on a network file system: slower, and as safe as the server's locks",
           place: path.string, cure: "XDG_DATA_HOME or COFFER_HOME on a local disk")
       } catch { return Finding(check, error) }
-    }
+    } + preferencesFileSystem(check)
+  }
+
+  /// Those on this machine that cannot exchange two files, by what statfs(2) tells of them. Source: their `rename` in Linux 6.12.
+  private static let withoutExchange: [Int64: String] = [
+    0x2011_BAB0: "exFAT", 0x7366_746E: "NTFS", 0x3153_464A: "JFS", 0x482B: "HFS+", 0x1501_3346: "UDF", 0xF15F: "eCryptfs",
+  ]
+
+  private func preferencesFileSystem(_ check: String) -> [Finding] {
+    do throws(StoreError) {
+      guard FileFacts.exists(places.defaults), case let type = try NetworkFileSystem.type(of: places.defaults),
+        let name = Self.withoutExchange[type] ?? NetworkFileSystem.names[type]
+      else { return [] }
+      let what =
+        "the preferences are on \(name): what another program saves in the moment in which a list is replaced may be lost"
+      return [Finding(check, .note, what, place: places.defaults.string, cure: "XDG_CONFIG_HOME on a local disk")]
+    } catch { return [Finding(check, error)] }
   }
 
   private func editing(_ check: String) -> [Finding] {
-    let folders: [String] = Set(MemoryFolder.parents(places)).flatMap { parent -> [String] in
-      Self.entries(of: parent).filter { $0.hasPrefix(MemoryFolder.prefix) }.map { parent.appending($0).string }
+    MemoryFolder.abandoned(places).map { path in
+      Finding(
+        check, .problem, "a command that was killed left a secret in memory", place: path.string,
+        cure: "the next coffer vault edit wipes it; or rm -r \(path)")
     }
-    return folders.filter { Self.isMine($0) && Self.age(of: $0) > Self.longestEdit }.sorted().map { path in
-      Finding(check, .problem, "an editor that was killed left a secret in memory", place: path, cure: "rm -r \(path)")
-    }
-  }
-
-  /// Seconds that somebody may look at a secret in an editor.
-  private static let longestEdit = 24 * 3600.0
-
-  private static func isMine(_ path: String) -> Bool {
-    var facts = stat()
-    return lstat(path, &facts) == 0 && facts.st_uid == geteuid()
   }
 }
 

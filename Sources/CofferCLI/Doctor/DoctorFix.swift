@@ -25,9 +25,9 @@ final class DoctorFix {
   func run() throws {
     let search = SecretSearch(context: context)
     let (looked, keys) = (search.files().filter { $0.file.format != nil }, search.preferences())
-    let files = looked.filter { $0.unseen == nil }.map(\.file)
+    let (files, remnants) = (looked.filter { $0.unseen == nil }.map(\.file), Set(search.remnants().map(\.domain)))
     for one in looked { if let reason = one.unseen { add(one.file.path.string, one.file.path, reason) } }
-    guard !files.isEmpty || !keys.isEmpty else { return }
+    guard !files.isEmpty || !keys.isEmpty || !remnants.isEmpty else { return }
     guard context.yes || Terminal() != nil else {
       throw Failure(
         StoreError(
@@ -36,6 +36,11 @@ final class DoctorFix {
     }
     for file in files { try move(file) }
     for key in keys { try move(key) }
+    for domain in remnants { try context.places.openDefaults(domain.name).scrub() }
+    for secret in search.remnants() {
+      guard let file = secret.file else { continue }
+      add("\(secret.domain.name)/…", file, "only a person can tell whether the file is needed")
+    }
   }
 
   private func move(_ file: CredentialFile) throws {

@@ -16,6 +16,12 @@ struct SecretSearch {
         check, .warning, "'\(key)' of domain '\(domain.name)': \(secret.reason)", place: domain.file.string,
         cure: "coffer set '\(key)' --secret --domain \(domain.name), and read it as a secret from then on")
     }
+      + remnants().map { secret in
+        let place = secret.file.map(\.string)
+        return Finding(
+          check, .warning, "a text that was removed from domain '\(secret.domain.name)' can still be read: \(secret.reason)",
+          place: place, cure: "coffer doctor --fix, or rm the file if it is a copy that nobody needs")
+      }
       + files().map { looked in
         let file = looked.file
         if let reason = looked.unseen {
@@ -35,21 +41,43 @@ struct SecretSearch {
     do { domains = try DefaultsDomain.list(in: context.places.defaults) } catch { return [] }
     return domains.flatMap { domain -> [PlainSecret] in
       let values: [String: PlainForm]
-      do { values = try context.domain(domain.name).contents() } catch { return [] }
+      do { values = try context.domainAsItLies(domain.name).contents() } catch { return [] }
       return values.sorted { $0.key < $1.key }.compactMap { key, form in
         Self.reason(key, form).map { PlainSecret(domain: domain, name: key, form: form, reason: $0) }
       }
     }
   }
 
+  /// What looks like a secret in the files of domains as they lie, and is in none of the values: the first in each file.
+  func remnants() -> [PlainSecret] {
+    let domains: [DefaultsDomain]
+    do { domains = try DefaultsDomain.list(in: context.places.defaults) } catch { return [] }
+    var seen: Set<FilePath> = []
+    return domains.flatMap { domain -> [PlainSecret] in
+      do throws(StoreError) {
+        let values = try context.domainAsItLies(domain.name).contents()
+        let present = Set(values.flatMap(Self.texts).flatMap { [$0.key, $0.text] }).union(values.keys)
+        return try domain.remnants().compactMap { file, name, form in
+          let lost = Self.texts(name, form).filter { !present.contains($0.text) }
+          guard let reason = lost.lazy.compactMap(SecretSigns.reason).first, seen.insert(file).inserted else { return nil }
+          return PlainSecret(domain: domain, name: name, form: form, reason: reason, file: file)
+        }
+      } catch { return [] }  // What cannot be read the check of preferences tells.
+    }
+  }
+
   private static func reason(_ key: String, _ form: PlainForm) -> String? {
+    texts(key, form).lazy.compactMap(SecretSigns.reason).first
+  }
+
+  /// The texts in `form`, each with the name that it has.
+  private static func texts(_ key: String, _ form: PlainForm) -> [(key: String, text: String)] {
     switch form {
-    case .string(let text): SecretSigns.reason(key: key, value: text)
-    case .data(let bytes): String(validating: bytes, as: UTF8.self).flatMap { SecretSigns.reason(key: key, value: $0) }
-    case .array(let items): items.lazy.compactMap { reason(key, $0) }.first
-    case .dictionary(let items):
-      items.sorted { $0.key < $1.key }.lazy.compactMap { reason($0.key, $0.value) }.first
-    default: nil
+    case .string(let text): [(key, text)]
+    case .data(let bytes): String(validating: bytes, as: UTF8.self).map { [(key, $0)] } ?? []
+    case .array(let items): items.flatMap { texts(key, $0) }
+    case .dictionary(let items): items.sorted { $0.key < $1.key }.flatMap(texts)
+    default: []
     }
   }
 
@@ -88,7 +116,7 @@ struct SecretSearch {
     do { return try gitStores(included: true).compactMap(\.files).flatMap { $0 } } catch { return [] }
   }
 
-  private var home: FilePath? { ProcessEnvironment.value("HOME").map { FilePath($0) } }
+  var home: FilePath? { ProcessEnvironment.value("HOME").map { FilePath($0) } }
 
   private func config(_ home: FilePath) -> FilePath {
     context.places.home == nil ? context.places.defaults : home.appending(".config")
@@ -114,6 +142,8 @@ struct PlainSecret {
   let name: String
   let form: PlainForm
   let reason: String
+  /// Where it lies and is no value; nil for a value.
+  var file: FilePath?
 
   /// Whether it is a value by itself, which can move as it is.
   var isSimple: Bool {

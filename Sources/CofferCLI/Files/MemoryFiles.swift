@@ -33,9 +33,14 @@ final class MemoryFolder {
   private static let inMemory: Set<Int64> = [0x0102_1994, 0x8584_58F6]
 
   let path: FilePath
+  /// Holds the folder's lock, which says that its maker lives.
+  private let descriptor: Int32
 
+  /// Wipes those that a maker left who was killed, and makes one.
+  ///
   /// - Throws: `.refused` where no file system is in memory.
   init(_ places: Places) throws {
+    for folder in Self.abandoned(places) { Self.wipe(folder) }
     guard let parent = Self.parents(places).first(where: Self.isInMemory) else {
       throw StoreError(
         .refused, "there is no file system in memory to edit on, and a secret is not put on a disk",
@@ -44,6 +49,34 @@ final class MemoryFolder {
     var name = Array(parent.appending(Self.prefix + "XXXXXX").string.utf8CString)
     guard mkdtemp(&name) != nil else { throw StoreError(errno: errno, "make a folder to edit in", place: parent) }
     path = FilePath(platformString: name)
+    descriptor = path.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
+    // Before anything is in it.
+    guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw StoreError(errno: errno, "lock the folder to edit in", place: path)
+    }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  /// Those of this user whose maker is gone, and left something in it.
+  static func abandoned(_ places: Places) -> [FilePath] {
+    Set(parents(places)).flatMap { parent -> [FilePath] in
+      do {
+        return try FileManager.default.contentsOfDirectory(atPath: parent.string).filter { $0.hasPrefix(prefix) }
+          .map { parent.appending($0) }.filter(isAbandoned)
+      } catch { return [] }
+    }
+  }
+
+  private static func isAbandoned(_ folder: FilePath) -> Bool {
+    let descriptor = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0) }
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0, facts.st_uid == geteuid(), flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      return false
+    }
+    do { return try !FileManager.default.contentsOfDirectory(atPath: folder.string).isEmpty } catch { return false }
   }
 
   /// Where such folders may be.
@@ -60,7 +93,9 @@ final class MemoryFolder {
   }
 
   /// Overwrites and removes every file in it, and the folder.
-  func wipe() {
+  func wipe() { Self.wipe(path) }
+
+  private static func wipe(_ path: FilePath) {
     do {
       for file in try FileManager.default.subpathsOfDirectory(atPath: path.string) { Self.overwrite(path.appending(file)) }
       try FileManager.default.removeItem(atPath: path.string)

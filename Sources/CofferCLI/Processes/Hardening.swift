@@ -9,13 +9,13 @@ enum Hardening {
     occupyStandardStreams()
     _ = SecretMemory.hardenProcess()  // Where the system refuses, `coffer doctor` is the place to say so: nothing leaked yet.
     let mask = umask(0o077)
-    // A closed pipe is then an error of `write`, which has an exit status, and not a silent death.
-    let wasIgnored = isIgnored(SIGPIPE)
-    signal(SIGPIPE, SIG_IGN)
+    // A closed pipe, and a file over the limit (`ulimit -f`), are then errors of `write`, which have an exit status, and not a silent death.
+    let ignored = Set(Self.deadlyWrites.filter(isIgnored))
+    for write in deadlyWrites { signal(write, SIG_IGN) }
     // While it is ignored the system forgets a child as it ends: a program that failed could not be told from one that did its work.
     let ignoresChildren = isIgnored(SIGCHLD)
     signal(SIGCHLD, SIG_DFL)
-    inherited.withLock { $0 = Inherited(mask: mask, ignoresClosedPipe: wasIgnored, ignoresChildren: ignoresChildren) }
+    inherited.withLock { $0 = Inherited(mask: mask, ignored: ignored, ignoresChildren: ignoresChildren) }
     // Swift's crash backtracer prints registers and memory: a crash shall leave nothing but its signal. It takes SIGQUIT too, which a
     // shell may have its jobs in the background ignore.
     for crash in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGQUIT] where !isIgnored(crash) { signal(crash, SIG_DFL) }
@@ -30,7 +30,7 @@ enum Hardening {
   static func restoreForReplacement() {
     restoreMask()
     guard let inherited = inherited.withLock({ $0 }) else { return }
-    if !inherited.ignoresClosedPipe { signal(SIGPIPE, SIG_DFL) }
+    for write in deadlyWrites where !inherited.ignored.contains(write) { signal(write, SIG_DFL) }
     if inherited.ignoresChildren { signal(SIGCHLD, SIG_IGN) }
   }
 
@@ -39,8 +39,11 @@ enum Hardening {
     if let mask = inherited.withLock({ $0?.mask }) { umask(mask) }
   }
 
-  /// Whether a command finds SIGPIPE ignored, because this process was started so.
-  static var inheritsIgnoredClosedPipe: Bool { inherited.withLock { $0?.ignoresClosedPipe ?? false } }
+  /// The signals of a write that cannot be made. A command that is started finds them as this process did.
+  static let deadlyWrites = [SIGPIPE, SIGXFSZ]
+
+  /// Those of them that this process was started with as ignored.
+  static var inheritsIgnored: Set<Int32> { inherited.withLock { $0?.ignored ?? [] } }
 
   /// Takes the numbers of standard streams that are closed, as the C library does for programs with more rights than their caller: a file
   /// that is opened later would be read as the input, or written as the output. Reading and writing fail as on a closed one, and a command
@@ -81,7 +84,7 @@ enum Hardening {
 
   private struct Inherited {
     let mask: mode_t
-    let ignoresClosedPipe: Bool
+    let ignored: Set<Int32>
     let ignoresChildren: Bool
   }
   private static let inherited = Mutex<Inherited?>(nil)

@@ -54,7 +54,8 @@ struct Launch {
     var child: pid_t = 0
     func spawn(_ file: ByteWord, _ words: [ByteWord]) -> Int32 {
       // Our own SIGPIPE stays ignored: one that waits to be handed on would be lost with a change of what it does.
-      SpawnAttributes.lend(blocking: signals, endsOnClosedPipe: !Hardening.inheritsIgnoredClosedPipe) { attributes in
+      SpawnAttributes.lend(blocking: signals, endingOn: Hardening.deadlyWrites.filter { !Hardening.inheritsIgnored.contains($0) })
+      { attributes in
         CStrings.lend(words) { argv in
           environment.lend { envp in file.withCString { posix_spawn(&child, $0, &actions, attributes, argv, envp) } }
         }

@@ -6,10 +6,10 @@ enum SpawnAttributes {
   ///
   /// - Parameters:
   ///   - blocked: the signals that the child finds blocked; nil for none.
-  ///   - endsOnClosedPipe: gives SIGPIPE its usual effect, which this process may have taken from it.
+  ///   - deadly: the signals that get their usual effect, which this process may have taken from them.
   ///   - newSession: leaves this process's terminal, so that the child outlives the shell.
   static func lend(
-    blocking blocked: sigset_t? = nil, endsOnClosedPipe: Bool = true, newSession: Bool = false,
+    blocking blocked: sigset_t? = nil, endingOn deadly: [Int32] = Hardening.deadlyWrites, newSession: Bool = false,
     _ body: (UnsafePointer<posix_spawnattr_t>) -> Int32
   ) -> Int32 {
     var attributes = posix_spawnattr_t()
@@ -21,12 +21,10 @@ enum SpawnAttributes {
     posix_spawnattr_setsigmask(&attributes, &mask)
     var flags = Int16(POSIX_SPAWN_SETSIGMASK)
     if newSession { flags |= Int16(coffer_spawn_new_session()) }
-    if endsOnClosedPipe {
-      var pipe = none
-      sigaddset(&pipe, SIGPIPE)
-      posix_spawnattr_setsigdefault(&attributes, &pipe)
-      flags |= Int16(POSIX_SPAWN_SETSIGDEF)
-    }
+    var usual = none
+    for signal in deadly { sigaddset(&usual, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &usual)
+    flags |= Int16(POSIX_SPAWN_SETSIGDEF)
     posix_spawnattr_setflags(&attributes, flags)
     return body(&attributes)
   }

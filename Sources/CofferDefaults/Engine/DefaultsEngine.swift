@@ -68,6 +68,7 @@ final class DefaultsEngine: Sendable {
       try PreparedBatches(engine: self).resolve(journal)
       let journalBytes = state.withLock { $0.spentBytes }
       if journalBytes >= Self.foldAtOpen { Fold(engine: self).quietly(journal) }
+      Fold(engine: self).finishScrubbing(journal)
     }
   }
 

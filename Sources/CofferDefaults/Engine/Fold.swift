@@ -13,7 +13,8 @@ struct Fold {
   /// and no file is made.
   ///
   /// - Parameters:
-  ///   - scrubbing: also overwrites what the journal and the last good copy held before.
+  ///   - scrubbing: also overwrites what the journal and the last good copy held before, as each fold does that finds the mark
+  ///     ``/CofferStorage/ReservedName/scrubPending``: whoever set it may have died.
   ///   - telling: see ``DefaultsEngine/holdingLock(until:checkingName:keepingRemoved:telling:_:)``.
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others that say that every value is stored all the same; `.damaged`,
   ///   `.readOnly`, `.closed`, `.moved`.
@@ -64,12 +65,24 @@ struct Fold {
       try empty(journal, plan, list)
       try tidy(journal)
       try journal.memory.store(CoarseClock.now() - begin, .foldTime)
-      if scrubbing { try journal.scrub(outside: journal.word()) }
-      return
+      let isPending = plan.values[ReservedName.scrubPending] != nil
+      guard scrubbing || isPending else { return }
+      try journal.scrub(outside: journal.word())
+      guard isPending else { return }
+      try engine.state.withLock { (state) throws(StoreError) in
+        try engine.append(.write([(ReservedName.scrubPending, nil)]), &state, journal)
+      }
+      // Once more, so that the mark leaves the list too.
+      return try run(journal)
     }
     throw StoreError(
       .busy, "another program keeps rewriting the property list", place: engine.files.list.string,
       cure: "end that program and try again; every value is safe in the journal")
+  }
+
+  /// Folds where the mark stands. A failure is met again by the next fold, and `doctor` tells of what can be read.
+  func finishScrubbing(_ journal: Journal) {
+    if engine.state.withLock({ $0.values[ReservedName.scrubPending] != nil }) { quietly(journal) }
   }
 
   private static var attempts: Int { 8 }
@@ -101,7 +114,7 @@ struct Fold {
 
   private func plan(_ state: inout EngineState, _ journal: Journal, _ evenIfEmpty: Bool) throws(StoreError) -> Plan? {
     try ForeignChanges(engine: engine).rereadIfChanged(&state, patiently: true)
-    guard evenIfEmpty || state.isJournalled else { return nil }
+    guard evenIfEmpty || state.isJournalled || state.values[ReservedName.scrubPending] != nil else { return nil }
     let isPure = try journal.memory.list == state.list
     return Plan(
       values: state.values, encoding: state.encoding, list: state.list, pureWord: isPure ? state.seen : nil)
@@ -117,7 +130,7 @@ struct Fold {
     let mode = old?.permissions ?? 0o600
     // A copy and not a second name: Foundation rewrites the list in place.
     let draft = engine.files.draft(of: journal.file)
-    try AtomicFile(engine.files.lastGood, draft: draft, calls: quiet).replace(
+    try AtomicFile(engine.files.lastGood, draft: draft, calls: engine.calls).replace(
       with: data.bytes, mode: mode, like: old, durably: false)
     var list: ListFingerprint?
     let isMade = try AtomicFile(engine.files.list, draft: draft, calls: engine.calls).exchange(
@@ -128,15 +141,14 @@ struct Fold {
         if try Relocation(engine: engine).hasMoved(journal) { throw journal.overtaken }
         // The new file's own: what stands at the path a moment later may be another program's.
         list = ListFingerprint(new)
-      }, isExpected: { ListFingerprint($0) == plan.list })
+      },
+      isExpected: { found in
+        guard ListFingerprint(found) == plan.list else { return false }
+        // It holds what is known here: who looks at the files meanwhile need not read it, and take this process's writes for another's.
+        if let list { engine.state.withLock { $0.list = list } }
+        return true
+      })
     return isMade ? list : nil
-  }
-
-  /// The copy is replaced in the same way as the list, but its steps are not the list's.
-  private var quiet: SystemCalls {
-    var calls = engine.calls
-    calls.reached = nil
-    return calls
   }
 
   private func empty(_ journal: Journal, _ plan: Plan, _ list: ListFingerprint) throws(StoreError) {

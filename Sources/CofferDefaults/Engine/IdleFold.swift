@@ -8,8 +8,6 @@ final class IdleFold: Sendable {
   private let isScheduled = Atomic<Bool>(false)
   private let lastWrite = Atomic<UInt64>(0)
   private let firstWrite = Atomic<UInt64>(0)
-  /// How long is waited after a fold that failed.
-  private let failures = Atomic<UInt64>(quiet)
 
   /// A pause this long is idleness: long enough to join the writes of one user action, short enough for the promise.
   static let quiet: UInt64 = 250_000_000
@@ -37,8 +35,11 @@ final class IdleFold: Sendable {
     do throws(StoreError) {
       // The engine stays alive until the fold is done, even where its stores are gone.
       try DetachedThread.start(stackBytes: Self.stackBytes, place: engine.files.list) { [self] in
-        var pause = Self.quiet
-        while let next = fire(engine, after: pause) { pause = next }
+        var pause: UInt64? = Self.quiet
+        while let wait = pause {
+          DetachedThread.sleep(wait)
+          pause = isDue(engine) ? fold(engine, after: wait) : wait
+        }
       }
     } catch { isScheduled.store(false, ordering: .relaxed) }  // No thread to be had: the next write tries again.
   }
@@ -46,28 +47,24 @@ final class IdleFold: Sendable {
   /// Room for a fold of values that are nested as deep as can be.
   private static let stackBytes = 1 << 20
 
-  /// Folds after a pause, if it is time; how long to wait until then, else nil.
-  private func fire(_ engine: DefaultsEngine, after pause: UInt64) -> UInt64? {
-    DetachedThread.sleep(pause)
+  private func isDue(_ engine: DefaultsEngine) -> Bool {
     let now = CoarseClock.now()
     let quietFor = now - min(now, lastWrite.load(ordering: .relaxed))
     let dirtyFor = now - min(now, firstWrite.load(ordering: .relaxed))
     let (foldAge, foldTime) = Fold(engine: engine).last
     // A writer that waits for the lock looks idle too, and folding would keep all others waiting: the pace holds for both.
-    let isDue = foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
-    guard isDue else { return Self.quiet }
+    return foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
+  }
+
+  /// Folds; after which pause to try again, if at all.
+  private func fold(_ engine: DefaultsEngine, after pause: UInt64) -> UInt64? {
     isScheduled.store(false, ordering: .relaxed)
-    do {
-      try Fold(engine: engine).synchronize(telling: false)
-      failures.store(Self.quiet, ordering: .relaxed)
-      return nil
-    } catch {
+    do { try Fold(engine: engine).synchronize(telling: false) } catch {
       // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so. What may pass, as a full
       // disk, a lock, or a list that cannot be written, is tried again: perhaps nobody writes any more.
       guard error.kind != .afterFork, error.kind != .closed, !isScheduled.exchange(true, ordering: .relaxed) else { return nil }
-      let next = failures.load(ordering: .relaxed)
-      failures.store(Self.pause(after: next), ordering: .relaxed)
-      return next
+      return Self.pause(after: pause)
     }
+    return nil
   }
 }

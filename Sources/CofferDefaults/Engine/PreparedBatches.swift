@@ -192,6 +192,7 @@ struct PreparedBatches {
       // What it names is in another journal then. Settled here, it would be forgotten before that one is told, and dropped there.
       guard try !Relocation(engine: engine).hasMoved(journal) else { return engine.state.withLock { $0.nextLook = 0 } }
       try resolve(journal)
+      if journal.isWritable { Fold(engine: engine).finishScrubbing(journal) }
     }
   }
 }

@@ -96,7 +96,7 @@ final class EngineObservation: Sendable {
 
   /// There is no folder, or it was moved or removed. Only when there is one can anything change.
   private func watchAgain(_ engine: DefaultsEngine, for id: UInt64) {
-    DetachedThread.start(in: Self.pauseWithoutFolder) { [queue, weak engine] in
+    DetachedThread.start(after: Self.pauseWithoutFolder) { [queue, weak engine] in
       queue.async { [weak engine] in if let engine { engine.observation.tryToWatch(engine, for: id) } }
     }
   }
@@ -109,9 +109,7 @@ final class EngineObservation: Sendable {
     if engine.state.withLock({ $0.unreported?.id != id }) { endWatch(of: id) }
   }
 
-  // Seconds.
-  private static let pauseWithoutFolder = 1.0
-  private static let pauseOfSuspicion = Double(CoarseClock.lookInterval) / 1e9
+  private static var pauseWithoutFolder: UInt64 { 1_000_000_000 }
 
   // MARK: Looks
 
@@ -147,14 +145,14 @@ final class EngineObservation: Sendable {
       if isOther { noticeDifference(engine) }
       // Half written, as it seems: if it stays so, no further event will come.
       if isSuspect {
-        DetachedThread.start(in: Self.pauseOfSuspicion) { self.queue.async { self.lookAgain(engine) } }
+        DetachedThread.start(after: CoarseClock.lookInterval) { self.queue.async { self.lookAgain(engine) } }
       }
     } catch {
       // Whoever reads now gets the error itself.
       if !isFailing.exchange(true, ordering: .relaxed) { changes.send(.access) }
       // What was to be seen is there still, and perhaps no further event comes.
       guard engine.state.withLock({ $0.unreported != nil }), !willRetry.exchange(true, ordering: .relaxed) else { return }
-      DetachedThread.start(in: Self.pauseWithoutFolder) { [weak engine] in
+      DetachedThread.start(after: Self.pauseWithoutFolder) { [weak engine] in
         self.queue.async { [weak engine] in
           self.willRetry.store(false, ordering: .relaxed)
           guard let engine, self.isFailing.load(ordering: .relaxed) else { return }

@@ -123,7 +123,8 @@ struct LayeredChanges: Sendable {
   }
 
   private func told(_ change: Change, _ depth: Int) -> Change? {
-    guard let name = change.name.rest(after: prefix), !name.isEmpty || prefix.isEmpty else { return nil }
+    guard let name = change.name.rest(after: prefix), !name.isEmpty || prefix.isEmpty, change.name != ReservedName.scrubPending
+    else { return nil }
     return Change(name, isHidden(change.name, depth) ? .overridden : change.cause, by: change.origin)
   }
 

@@ -135,7 +135,8 @@ extension StorageRouter {
   package func finishScrubbing() {
     do throws(StoreError) {
       guard try plain.load([ReservedName.scrubPending]).first?.stamp != nil else { return migrator.recordScrub(nil) }
-      try plain.scrub()
+      try plain.synchronize()
+      // A store of property lists has done so by then.
       try plain.save(nil, for: ReservedName.scrubPending)
       migrator.recordScrub(nil)
     } catch { migrator.recordScrub(error.about(key: ReservedName.scrubPending)) }

@@ -45,7 +45,7 @@ struct PinFolder {
     let draft = try Draft(beside: name)
     let encoded = record.encoded()
     let content = encoded + [UInt8](repeating: 0, count: PinRecord.offsets[1] - PinRecord.count) + encoded
-    try AtomicFile(draft.path, temporary: draft.next, calls: calls).replace(with: content.span.bytes, mode: 0o600)
+    try AtomicFile(draft.path, draft: draft.next, calls: calls).replace(with: content.span.bytes, mode: 0o600)
     let code = NewName.give(draft.path, name)
     guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "name the pin", place: name) }
     try AtomicFile.synchronizeFolder(of: name, calls)
@@ -87,7 +87,7 @@ struct PinFolder {
     for pinned in place.pinned {
       let name = name(at: pinned)
       let draft = try Draft(beside: name)
-      try AtomicFile(name, temporary: draft.path, calls: calls).replace(with: vault.bytes.span.bytes, mode: 0o600)
+      try AtomicFile(name, draft: draft.path, calls: calls).replace(with: vault.bytes.span.bytes, mode: 0o600)
     }
   }
 

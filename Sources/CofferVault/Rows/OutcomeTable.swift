@@ -10,8 +10,8 @@ struct OutcomeTable {
   /// How long a transaction is remembered as dropped, in milliseconds: a day. A commit that comes later is refused by the agent, which
   /// asks whether its client still waits; see ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
-  /// How long in any case, where there are too many: a program that ends and is started again in a circle reaches that within minutes. No
-  /// commit without an agent arrives so late: its process is dead, and a server ends its statement after seconds.
+  /// How long where there are too many, as of a program that crashes again and again. No commit without an agent comes so late: its process
+  /// is dead, and a server ends its statement after seconds.
   static let leastMemory: UInt64 = 60 * 1000
 
   /// A time beyond the year 280 000 is no time.
@@ -57,6 +57,9 @@ struct OutcomeTable {
       try put(found.outcome, transaction, found.time == now ? now + 1 : now)
       return found.outcome
     }
+    func isFull() throws(StoreError) -> Bool {
+      try rows.outcomeRows.countOutcomes(TransactionOutcome.dropped.stored) >= Self.mostDropped
+    }
     if try isFull() { try expire(now, after: Self.leastMemory) }
     guard try !isFull() else { return nil }
     try put(.dropped, transaction, now)
@@ -84,10 +87,6 @@ struct OutcomeTable {
   private func expire(_ now: UInt64, after memory: UInt64 = droppedMemory) throws(StoreError) {
     try rows.outcomeRows.expireOutcomes(
       TransactionOutcome.dropped.stored, before: Int64(clamping: now - min(now, memory)), after: Int64(clamping: now + 1))
-  }
-
-  private func isFull() throws(StoreError) -> Bool {
-    try rows.outcomeRows.countOutcomes(TransactionOutcome.dropped.stored) >= Self.mostDropped
   }
 
   private func entry(of transaction: TransactionID) throws(StoreError) -> Entry? {

@@ -2,8 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer doctor --fix` is killed at each of its system calls on files. Afterwards each secret is in the file or in the vault, and the same
-/// command brings the rest in.
+/// `coffer doctor --fix` and `coffer set --secret` are killed at each of their system calls on files. Afterwards each secret is where it was or
+/// in the vault, the next command leaves no trace of what moved, and the same command brings the rest in.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` at every call.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
@@ -47,6 +47,69 @@ struct DoctorFixKillCampaign {
     }
     #expect(try home.coffer("vault verify").status == 0)
     print("doctor --fix: killed \(killed) times at one of \(all) calls, the file was rewritten by \(emptied) of those")
+    #expect(killed > 0)
+  }
+
+  private static let token = "ghp_" + String(repeating: "aB3dE6gH9", count: 4)
+
+  @Test(
+    arguments: ["set token --secret --domain app", "doctor --fix --yes -q"], ["get theme --domain app", "defaults read app"])
+  func `wherever a move out of the preferences is killed, no secret can be read after the next command`(
+    line: String, next: String
+  )
+    throws
+  {
+    let home = try Home.sound()
+    for round in 1...2 {
+      try home.transcript("set theme round\(round) --plain --domain app")
+      try home.transcript("set token \(Self.token) --plain --domain app")
+    }
+    let kept = ["config", "state", "data"]
+    for folder in kept {
+      try FileManager.default.copyItem(atPath: "\(home.path)/\(folder)", toPath: "\(home.path)/\(folder).kept")
+    }
+    func prepare() throws {
+      for folder in kept {
+        try FileManager.default.removeItem(atPath: "\(home.path)/\(folder)")
+        try FileManager.default.copyItem(atPath: "\(home.path)/\(folder).kept", toPath: "\(home.path)/\(folder)")
+      }
+    }
+    func readable(_ text: String) throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: home.path + "/config").filter { name in
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(home.path)/config/\(name)"))
+        return bytes.range(of: Data(text.utf8)) != nil
+      }
+    }
+    let words = [Home.coffer] + Home.words(line)
+    try prepare()
+    let places = try home.calls(Self.calls, of: words)
+    let chosen = Campaign.cases(places.count, short: 6).map { places[$0] }
+    var (killed, traces, moved) = (0, 0, 0)
+    for place in chosen {
+      try prepare()
+      guard try home.program(place.killer + words)?.status != 0 else { continue }
+      killed += 1
+      let left = try readable(Self.token)
+      if !left.isEmpty {
+        let told = try home.coffer("doctor")
+        #expect(told.status == 2 && told.out.contains("plain secrets: ") && !told.out.contains(Self.token), "\(place): \(left)")
+      }
+      let answer = try home.coffer(next)
+      #expect(answer.status == 0 && !answer.out.contains("scrub-pending"), "\(place): \(answer.out)")
+      if try home.coffer("vault get app token").out == Self.token {
+        moved += 1
+        if !left.isEmpty { traces += 1 }
+        #expect(try readable(Self.token).isEmpty, "\(place)")
+        #expect(try home.coffer("doctor").status == 0, "\(place)")
+      } else {
+        #expect(try home.coffer("get token --domain app").out == Self.token, "\(place)")
+        #expect(try home.coffer(line).status == 0 && readable(Self.token).isEmpty, "\(place)")
+      }
+      #expect(try home.coffer("defaults read app theme").out == "round2\n", "\(place)")
+    }
+    print(
+      "\(line), then \(next): \(killed) kills at \(chosen.count) of \(places.count) calls, moved by \(moved), \(traces) with traces"
+    )
     #expect(killed > 0)
   }
 }

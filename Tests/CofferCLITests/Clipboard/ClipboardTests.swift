@@ -98,6 +98,24 @@ struct ClipboardTests {
     try fake.home.transcript("vault get github -c --clear-after 0", err: "copied the value all the same, it stays", exit: 74)
   }
 
+  @Test(arguments: [
+    // A tool that never tells what the clipboard holds, one that fails to clear it once, and one that says of what kind it is alone.
+    (86_311, "*-in) cat > clip;; *) exit 1;; esac", ""),
+    (86_312, "*-in) cat > new; [ -s new ] || [ -e tried ] || { touch tried; exit 1; }; mv new clip;; *) cat clip;; esac", ""),
+    (86_313, "*-in) cat > clip;; *TARGETS) echo UTF8_STRING;; *) exit 1;; esac", ""),
+    (86_314, "*-in) cat > clip;; *TARGETS) echo image/png;; *) exit 1;; esac", "hunter2"),
+  ])
+  func `a tool that fails leaves no value, unless it says that the clipboard holds no text`(
+    seconds: Int, script: String, left: String
+  ) throws {
+    let fake = try FakeClipboard("case $* in \(script)")
+    try fake.home.transcript("vault get github -qc --clear-after \(seconds)")
+    #expect(fake.content == "hunter2")
+    kill(try #require(FakeClipboard.keeper(seconds)), SIGTERM)
+    eventually { FakeClipboard.keeper(seconds) == nil }
+    #expect(fake.content == left)
+  }
+
   @Test(arguments: [(86_323, SIGINT), (86_324, SIGTERM), (86_325, SIGHUP)])
   func `a tool is killed when the person stops waiting for it, and the clipboard cleared`(seconds: Int, signal: Int32) throws {
     let fake = try fake(andThen: "echo $$ > tool; sleep 1000")

@@ -30,6 +30,40 @@ struct DoctorCommandTests {
     try home.transcript("doctor -q")
   }
 
+  /// Where a secret can be read that is no value any more, by the file that is named.
+  enum Remnant: String, CaseIterable {
+    case journal = ".app.plist.coffer", lastGood = ".app.plist.last-good", copy = "app.plist.damaged-2026", torn =
+      "app.plist.damaged-2"
+    case draft = ".abc.coffer-next"
+
+    var isOverwritten: Bool { self == .journal || self == .lastGood }
+  }
+
+  @Test(arguments: Remnant.allCases)
+  func `a secret that is no value any more is found wherever it can be read, and overwritten by --fix`(_ remnant: Remnant) throws
+  {
+    let home = try Home.sound()
+    let token = "ghp_" + String(repeating: "aB3dE6gH9", count: 4)
+    try home.transcript("set theme dark --plain --domain app")
+    let list = "<plist version=\"1.0\"><dict><key>a</key><string>\(token)</string></dict></plist>"
+    switch remnant {
+    case .journal:
+      try home.transcript("set password hunter2+ --plain --domain app")
+      try home.transcript("delete password --domain app")
+    case .torn: _ = try home.file("config/\(remnant.rawValue)", String(list.dropLast(20)))
+    default: _ = try home.file("config/\(remnant.rawValue)", list)
+    }
+    let told = try home.coffer("doctor")
+    #expect(
+      told.status == 2 && told.out.contains("can still be read") && told.out.contains("/\(remnant.rawValue))"), "\(told.out)")
+    #expect(!told.out.contains("hunter2") && !told.out.contains(token))
+    let mended = try home.coffer("doctor --fix --yes -q")
+    #expect(mended.status == (remnant.isOverwritten ? 0 : 2), "\(mended)")
+    if !remnant.isOverwritten { unlink("\(home.path)/config/\(remnant.rawValue)") }
+    #expect(try home.coffer("doctor").status == 0)
+    try home.transcript("get theme --domain app", out: "dark")
+  }
+
   @Test
   func `each fault is found, with its cure, and the status is 2`() throws {
     let cases: [(String, (Home) throws -> Void)] = [

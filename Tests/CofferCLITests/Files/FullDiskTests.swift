@@ -39,6 +39,17 @@ struct FullDiskTests {
     #expect(try home.coffer("vault export --reveal").out.contains("p4ss"))
   }
 
+  @Test(arguments: ["defaults write app k v", "set k v --plain", "defaults export full -", "vault set s n", "vault backup copy"])
+  func `a limit on the size of files is an error with a status, and no death`(line: String) throws {
+    let home = try Home.withVault()
+    try home.transcript("defaults write full long \(String(repeating: "x", count: 100_000))")
+    let words = ["bash", "-c", "cd \(home.path); ulimit -f 8; exec \"$0\" \(line) >out", Home.coffer]
+    let answer = try #require(try home.program(words, in: "value"))
+    #expect(answer.status == 74 && answer.err.contains("try: "), "\(answer)")
+    if !line.hasPrefix("vault") { #expect(answer.err.contains("File too large"), "\(answer)") }
+    try home.transcript("vault list --quiet")
+  }
+
   @Test
   func `an export through a link leaves the old content where the disk is full`() throws {
     let home = try Home()

@@ -77,6 +77,19 @@ struct HardeningTests {
     try home.transcript("vault get s n --no-agent", out: "before")
   }
 
+  @Test(arguments: [[], [SIGXFSZ], [SIGPIPE]])
+  func `a command finds the signals of a write that cannot be made as this program did`(ignored: [Int32]) throws {
+    let home = try Home.withVault()
+    let traps = ignored.map { "trap '' \($0); " }.joined()
+    for line in ["run -- grep SigIgn /proc/self/status", "run --mask -- grep SigIgn /proc/self/status"] {
+      let answer = try #require(try home.program(["bash", "-c", traps + "exec \"$0\" \(line)", Home.coffer]))
+      let mask = try #require(answer.out.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) })
+      for signal in [SIGXFSZ, SIGPIPE] {
+        #expect((mask & 1 << UInt64(signal - 1) != 0) == ignored.contains(signal), "\(line): \(signal)")
+      }
+    }
+  }
+
   /// Descriptors are numbered from the lowest that is free: a file of coffer's own may have the number that the line names.
   @Test
   func `a descriptor that was not open at the start is refused, and nothing of coffer's own files is stored`() throws {

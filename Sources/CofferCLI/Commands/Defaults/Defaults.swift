@@ -19,10 +19,19 @@ struct DefaultsCommand: ParsableCommand {
 }
 
 extension Context {
-  /// A domain to read from: leaves no trace.
+  /// A domain to read from: leaves no trace, but ends one of a secret that somebody moved out of it and died.
   ///
   /// - Throws: `.damaged` when the list is there and is none, with the copy that could take its place.
   func domain(_ name: String) throws(StoreError) -> DefaultsStore {
+    let store = try domainAsItLies(name)
+    do throws(StoreError) {
+      if try store.load(ReservedName.scrubPending) != nil { try places.openDefaults(name).close() }
+    } catch { note("a secret that left domain '\(name)' can still be read in its files: \(error.what)") }
+    return store
+  }
+
+  /// The same, changing nothing at all.
+  func domainAsItLies(_ name: String) throws(StoreError) -> DefaultsStore {
     do { return try places.openDefaults(name, access: .readOnly) } catch {
       guard case .damaged = error.kind, error.place?.hasSuffix(".plist") == true else { throw error }
       let copy = places.defaults.appending(".\(name).plist.last-good")

@@ -85,6 +85,9 @@ struct ItemChangeCommandTests {
     guard access("/dev/shm", W_OK) == 0 else { try Test.skip("there is no /dev/shm") }
     let home = try home()
     let seen = home.path + "/seen"
+    // As one that was killed leaves it.
+    let left = try home.file("run/coffer-edit-x1/value", "hunter2")
+    chmod(home.path + "/run", 0o700)
     try home.transcript(
       "vault edit github",
       with: try editor(home, "ls -ld $(dirname $1) $1 > \(seen); cp $1 \(seen).copy; echo new-value > $1; cp $1 $1~"))
@@ -94,6 +97,7 @@ struct ItemChangeCommandTests {
     let listing = try home.content("seen")
     #expect(listing.contains("drwx------") && listing.contains("-rw-------") && listing.contains("/dev/shm/coffer-edit-"))
     #expect(try home.content("seen.copy") == "hunter2")
+    #expect(access(left, F_OK) != 0)
     let folder = try #require(listing.firstMatch(of: /\/dev\/shm\/coffer-edit-\w+/)).output
     #expect(access(String(folder), F_OK) != 0)
     try home.transcript("vault edit github --exact", with: try editor(home, "echo kept > $1"))
