@@ -24,6 +24,7 @@ extension StoreError.Remedy {
       "an older copy was put back: find the newer file; if the old one is right, accept it with coffer vault pin accept"
     case .acceptFork:
       "two copies were written apart: find the other one; if this one is right, accept it with coffer vault pin accept"
+    case .acceptMoved: "the vault itself, at its own place; if it was moved here, accept it with coffer vault pin accept"
     case .acceptAtPath: "check that the right vault stands there, then accept it with coffer vault pin accept"
     case .acceptUnpinned: "check that the vault is the newest one, then accept it with coffer vault pin accept"
     case .expectVault: "ask someone who has the vault for an invitation: coffer vault join PLACE INVITATION"
@@ -37,6 +38,7 @@ extension StoreError.Remedy {
     case .replaceVault: "restore to another path, or say --force to replace it; it is kept beside it"
     case .acceptOlderKey:
       "a backup made after the key was changed, or what opens the vault that stands there as well; to go back to the older key on purpose, --older-key"
+    case .acceptOlderCopy: "a copy that was made since; if you know this one, --older-key"
     case .rebuild: "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"
     case .askRecipient: "ask for it again; coffer vault identity show FILE prints it"
     case .makeMirror: "coffer vault mirror FILE makes it anew, once the server can be reached"

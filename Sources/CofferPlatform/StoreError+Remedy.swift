@@ -15,6 +15,8 @@ extension StoreError {
     case acceptOlder
     /// Find the other copy of the vault, or accept this one.
     case acceptFork
+    /// Write to the vault itself, or accept that it was moved here.
+    case acceptMoved
     /// Check which vault stands at the path, and accept it: the pin of the path is unreadable.
     case acceptAtPath
     /// Check that the vault is the newest one, and accept it: its pin is unreadable.
@@ -35,6 +37,8 @@ extension StoreError {
     case replaceVault
     /// Restore a newer backup, or accept the older key.
     case acceptOlderKey
+    /// Take over a newer copy, or accept one under an older key.
+    case acceptOlderCopy
     /// Restore a backup, or rebuild the vault from the records that open.
     case rebuild
     /// Ask for a recipient's text again.

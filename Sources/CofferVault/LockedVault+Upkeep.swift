@@ -82,7 +82,9 @@ extension LockedVault {
     let mirror = try place.isMirror ? folder.pin(ofMirrorAt: place)?.readAny() : nil
     let expected = try folder.expected(at: place).lazy.compactMap(\.self).first ?? mirror?.vault
     guard let vault = VaultSalt(id.bytes),
-      let record = place.isMirror ? mirror : try folder.pin(of: vault)?.read(of: vault), record.vault == vault
+      let record = place.isMirror
+        ? mirror : try folder.pin(of: vault, at: place, isExpected: expected == vault).file?.read(of: vault),
+      record.vault == vault
     else {
       return PinMemory(expected: expected.map { VaultID(bytes: $0.bytes) }, seen: nil, own: nil, invitation: nil, refreshed: nil)
     }

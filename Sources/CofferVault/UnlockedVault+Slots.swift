@@ -50,11 +50,11 @@ extension UnlockedVault {
   /// - Throws: `StoreError` `.notFound`, `.tooLarge`, `.busy`, `.noSpace`.
   public borrowing func relabelSlot(_ id: SlotSummary.ID, to label: String) throws(StoreError) {
     try core.refreshed { (vault) throws(StoreError) in
-      let slot = try vault.slots.slot(id).id
+      let slot = try vault.slots.slot(id)
       var plan = SlotPlan()
-      plan.expected = [slot]
-      plan.labels[slot] = label
-      try vault.changeSlots(plan, log: .slotChanged, slot)
+      plan.expected[slot.id] = slot.frame.publicKey
+      plan.labels[slot.id] = label
+      try vault.changeSlots(plan, log: .slotChanged, slot.id)
     }
   }
 
@@ -65,18 +65,21 @@ extension UnlockedVault {
   ///
   /// - Parameters:
   ///   - id: the slot.
+  ///   - shown: all slots that somebody was shown before; nil where one that was added since stays too.
   ///   - progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: `StoreError` `.notFound`, `.lastSlot`, and what ``rotate(only:progress:)`` throws.
+  /// - Throws: `StoreError` `.notFound`, `.lastSlot`, and what ``rotate(only:shown:progress:)`` throws.
+  @discardableResult
   public borrowing func removeSlot(
-    _ id: SlotSummary.ID, progress: (Int, Int) -> Void = { _, _ in }
-  ) throws(StoreError) {
+    _ id: SlotSummary.ID, shown: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
+  ) throws(StoreError) -> SlotReport {
     try changingKey { (vault) throws(StoreError) in
-      let slot = try vault.slots.slot(id).id
+      let slot = try vault.slots.slot(id)
       var plan = SlotPlan()
-      plan.expected = [slot]
-      plan.dropped = [slot]
-      try vault.rotate(plan, progress)
-      return vault.followSlots()
+      plan.expected[slot.id] = slot.frame.publicKey
+      plan.shown = shown.map { Set($0) }
+      plan.dropped = [slot.id]
+      let report = try vault.rotate(plan, progress)
+      return (vault.followSlots(), report)
     }
   }
 
@@ -84,30 +87,34 @@ extension UnlockedVault {
   /// not needed. Other processes that have the vault open go on without asking, unless their slot is left out.
   ///
   /// Whoever once could read the vault's memory knows nothing of what it holds from now on. Whoever could write may have added a slot:
-  /// look at ``slots()`` first, and name in `only` those you know.
+  /// look at ``slots()`` first, and give those that you saw as `shown`, or name in `only` those that you know.
   ///
   /// One transaction: interrupted at any point, it leaves the vault as it was or as it will be. Afterwards the file is rewritten, so
   /// that nothing is left in it that the old key opens; where another program keeps reading it, a later write does that.
   ///
   /// - Parameters:
-  ///   - only: the slots that go on opening the vault; nil for all of them.
+  ///   - only: the slots that go on opening the vault; nil for all of them, also one that another program adds meanwhile.
+  ///   - shown: all slots that somebody was shown before; nil where nobody was.
   ///   - progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: `StoreError` `.notFound`, `.lastSlot` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice),
+  /// - Throws: `StoreError` `.notFound`, `.conflict` (other slots than those of `shown`, or one of `only` changed meanwhile), `.lastSlot` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice),
   ///   `.busy`, `.noSpace`; nothing has changed then, unless it is `.outcomeUnknown`. `.damaged` also when the key was changed, and damaged
   ///   pages keep what the old one opens in the file: the message says so.
+  @discardableResult
   public borrowing func rotate(
-    only: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
-  ) throws(StoreError) {
+    only: [SlotSummary.ID]? = nil, shown: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
+  ) throws(StoreError) -> SlotReport {
     try changingKey { (vault) throws(StoreError) in
       var plan = SlotPlan()
       if let only {
-        var named: Set<SlotID> = []
-        for id in only { named.insert(try vault.slots.slot(id).id) }
-        plan.only = named
-        plan.expected = named
+        for id in only {
+          let slot = try vault.slots.slot(id)
+          plan.expected[slot.id] = slot.frame.publicKey
+        }
+        plan.only = Set(plan.expected.keys)
       }
-      try vault.rotate(plan, progress)
-      return vault.followSlots()
+      plan.shown = shown.map { Set($0) }
+      let report = try vault.rotate(plan, progress)
+      return (vault.followSlots(), report)
     }
   }
 
@@ -123,21 +130,25 @@ extension UnlockedVault {
   ///   - key: whether the vault gets a new key too.
   ///   - progress: called now and then with the number of records sealed anew and their total.
   /// - Throws: `StoreError` `.notFound`, `.unfitSecret` (the slot, or the new secret, has no passphrase; a cost below the floor),
-  ///   `.kdfMemory`, and what ``rotate(only:progress:)`` throws; nothing has changed then, unless it is
+  ///   `.kdfMemory`, and what ``rotate(only:shown:progress:)`` throws; nothing has changed then, unless it is
   ///   `.outcomeUnknown`.
+  @discardableResult
   public borrowing func changePassphrase(
     to credentials: consuming Credentials, ofSlot slot: SlotSummary.ID? = nil, cost: PassphraseCost? = nil,
     key: KeyChange = .renewed, progress: (Int, Int) -> Void = { _, _ in }
-  ) throws(StoreError) {
+  ) throws(StoreError) -> SlotReport {
     var given = Optional(credentials)
-    try changingKey { (vault) throws(StoreError) in
+    return try changingKey { (vault) throws(StoreError) in
       let inputs = try SlotInputs(given.take() ?? Credentials())
       var plan = try vault.slots.replacement(of: slot, by: inputs, cost: cost)
+      let report: SlotReport
       switch key {
-      case .renewed: try vault.rotate(plan, progress)
-      case .kept: try vault.changeSlots(plan, log: .slotChanged, vault.slots.slot(slot).id, scrubs: true)
+      case .renewed: report = try vault.rotate(plan, progress)
+      case .kept:
+        try vault.changeSlots(plan, log: .slotChanged, vault.slots.slot(slot).id, scrubs: true)
+        report = SlotReport(slots: vault.slots.summaries, removed: [])
       }
-      return vault.followSlots(plan.added.take())
+      return (vault.followSlots(plan.added.take()), report)
     }
   }
 
@@ -151,11 +162,14 @@ extension UnlockedVault {
   }
 
   /// Runs `body` over the vault as it is now; locks the vault when `body` says that its slot is gone.
-  private borrowing func changingKey(_ body: (OpenVault) throws(StoreError) -> Bool) throws(StoreError) {
-    let (goesOn, remainder) = try core.refreshed { (vault) throws(StoreError) -> (Bool, StoreError?) in
+  private borrowing func changingKey(
+    _ body: (OpenVault) throws(StoreError) -> (Bool, SlotReport)
+  ) throws(StoreError) -> SlotReport {
+    let ((goesOn, report), remainder) = try core.refreshed { (vault) throws(StoreError) in
       (try body(vault), vault.oldBytes.unscrubbed(vault.view.place.description))
     }
     if !goesOn { core.close() }
     if let remainder { throw remainder }
+    return report
   }
 }

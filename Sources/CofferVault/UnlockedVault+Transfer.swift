@@ -9,12 +9,14 @@ extension UnlockedVault {
   /// - Parameters:
   ///   - items: what to add, items and fields in any order; a name given twice is refused.
   ///   - duplicates: what becomes of an item whose name is taken.
+  ///   - keeping: how many former contents a new item keeps from now on.
   ///   - isTrial: only look what would happen.
   ///   - progress: told how many items are sealed, before each next one.
   /// - Throws: `StoreError` `.alreadyExists` (named, with ``DuplicatePolicy/refuse``), `.ambiguous` (a name given twice), `.tooLarge`,
   ///   `.invalidName`, and what writing throws; nothing has changed then, unless it is `.outcomeUnknown`.
   public borrowing func add(
-    _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, isTrial: Bool = false, progress: (Int) -> Void = { _ in }
+    _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, keeping: Int = 0, isTrial: Bool = false,
+    progress: (Int) -> Void = { _ in }
   ) throws(StoreError) -> ImportReport {
     guard !isTrial else {
       return try core.read { (vault) throws(StoreError) in try vault.items.transfer.plan(items, duplicates) }
@@ -26,7 +28,7 @@ extension UnlockedVault {
       let ordered = items.filter(\.name.field.isEmpty) + items.filter { !$0.name.field.isEmpty }
       for (index, item) in ordered.enumerated() where !kept.contains(item.name) {
         progress(index)
-        try vault.items.transfer.adopt(item, &change)
+        try vault.items.transfer.adopt(item, keeping: RecordLimits.history(keeping), &change)
       }
       return report
     }
@@ -155,7 +157,8 @@ extension UnlockedVault {
     try MirrorKeeper(core, file: file, lookingEvery: interval, told).start()
   }
 
-  /// Takes over what is newer in `other`: another vault, a copy of this one that went its own way, or a backup. It is not changed.
+  /// Takes over what is newer in `other`: another vault, a copy of this one that went its own way, or a backup. It is not changed. A copy of
+  /// this vault must have a key of its history.
   ///
   /// An item or field of both is one that has the same id in both, or else the same name. Of two contents the one stays whose vault alone knows
   /// the other, as a former content of its own; else the one whose value is newer by ``VaultItem/written``, then by ``VaultItem/modified``, and
@@ -178,12 +181,14 @@ extension UnlockedVault {
   ///   - keeping: how many former contents are kept at least of an item or field that is written; 0 for none, nil for as many as in either vault.
   ///   - date: until when an item that was deleted there can be brought back here; nil where it goes for good.
   ///   - isTrial: only look what would happen.
+  ///   - acceptingOlderKey: whether a copy of this vault under an older key is merged: see ``checkCopy(_:acceptingOlderKey:)``.
   ///   - isLeftOut: whether an item of either vault takes no part.
   ///   - progress: told how many items were compared, and of how many.
-  /// - Throws: what reading `other` and writing here throw; nothing has changed then, unless it is `.outcomeUnknown`.
+  /// - Throws: what reading `other`, ``checkCopy(_:acceptingOlderKey:)`` and writing here throw; nothing has changed then, unless it is `.outcomeUnknown`.
   public borrowing func merge(
     _ other: borrowing UnlockedVault, keeping: Int? = nil, keptUntil date: Date? = .distantFuture, isTrial: Bool = false,
-    leavingOut isLeftOut: (VaultItem) -> Bool = { _ in false }, progress: (Int, Int) -> Void = { _, _ in }
+    acceptingOlderKey: Bool = false, leavingOut isLeftOut: (VaultItem) -> Bool = { _ in false },
+    progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> MergeReport {
     if let keeping { _ = try RecordLimits.history(keeping) }
     return try MergeTurn.take { () throws(StoreError) in
@@ -191,10 +196,12 @@ extension UnlockedVault {
         let other = try MergeSide(theirs.items, leavingOut: isLeftOut)
         guard !isTrial else {
           return try core.read { (ours) throws(StoreError) in
-            try MergePlan(MergeSide(ours.items, leavingOut: isLeftOut), other, keeping: keeping, progress: progress).report
+            try ours.view.checkCopy(theirs.view, acceptingOlderKey)
+            return try MergePlan(MergeSide(ours.items, leavingOut: isLeftOut), other, keeping: keeping, progress: progress).report
           }
         }
         return try core.write { (ours, change) throws(StoreError) in
+          try ours.view.checkCopy(theirs.view, acceptingOlderKey)
           let own = try MergeSide(ours.items, leavingOut: isLeftOut)
           return try Merger(plan: MergePlan(own, other, keeping: keeping, progress: progress), keptUntil: date).run(&change)
         }

@@ -37,6 +37,14 @@ public struct VerifyReport: Sendable, Equatable {
   }
 }
 
+/// The slots of a vault after a change of its key or of a passphrase.
+public struct SlotReport: Sendable, Equatable {
+  /// All that open the vault now, those among them that another program added meanwhile.
+  public let slots: [VaultStatus.Slot]
+  /// Those that the change removed.
+  public let removed: [VaultStatus.Slot]
+}
+
 /// What an unlocked vault tells about itself.
 public struct VaultStatus: Sendable, Equatable {
   /// Items stored, without their fields and former contents.

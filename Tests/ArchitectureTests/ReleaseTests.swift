@@ -10,7 +10,9 @@ final class ReleaseTests {
   deinit { try? FileManager.default.removeItem(at: folder) }
 
   /// Runs a program in the folder of the test.
-  private func run(_ command: String...) throws -> (status: Int32, output: Data, text: String) {
+  private func run(_ command: String...) throws -> (status: Int32, output: Data, text: String) { try run(command) }
+
+  private func run(_ command: [String]) throws -> (status: Int32, output: Data, text: String) {
     let process = Process(), output = Pipe()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = command
@@ -32,6 +34,34 @@ final class ReleaseTests {
 
   private func lines(_ name: String) throws -> [String] {
     try String(contentsOf: folder.appending(path: name), encoding: .utf8).components(separatedBy: "\n")
+  }
+
+  // The packages
+
+  @Test func `the packages of a release are those that its sources ask for, with the commits of their tags`() throws {
+    let package = folder.appending(path: "package").path()
+    let git = ["git", "-c", "user.name=n", "-c", "user.email=e@example.com", "-C", package]
+    for words in [["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "1"], ["tag", "-a", "1.0.0", "-m", "1"]] {
+      if words[0] == "init" { try FileManager.default.createDirectory(atPath: package, withIntermediateDirectories: true) }
+      #expect(try run(git + words).status == 0)
+    }
+    let commit = try run(git + ["rev-parse", "HEAD"]).text.trimmingCharacters(in: .whitespacesAndNewlines)
+    try FileManager.default.createDirectory(at: folder.appending(path: "source"), withIntermediateDirectories: true)
+    try write("source/Package.swift", ".package(url: \"\(package)\", from: \"1.0.0\")")
+    func answer(_ location: String, _ revision: String, _ version: String) throws -> (status: Int32, output: Data, text: String) {
+      try write(
+        "resolved",
+        """
+        {"pins": [{"identity": "p", "location": "\(location)", "state": {"revision": "\(revision)", "version": "\(version)"}}]}
+        """)
+      return try run(script("pins"), "resolved", "source")
+    }
+    #expect(try answer(package, commit, "1.0.0").status == 0)
+    let other = try answer(package, String(commit.reversed()), "1.0.0")
+    #expect(other.status == 1 && other.text.contains("and its version 1.0.0 is \(commit)"))
+    #expect(try answer(package, commit, "1.0.1").status == 1)
+    let elsewhere = try answer("https://example.com/p", commit, "1.0.0")
+    #expect(elsewhere.status == 1 && elsewhere.text.contains("of which Package.swift says nothing"))
   }
 
   // The signature

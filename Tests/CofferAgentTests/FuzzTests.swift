@@ -103,6 +103,7 @@ struct FuzzTests {
       try body(.add) {
         try $0.put(1 as UInt64)
         try $0.put(DuplicatePolicy.replace.number)
+        try $0.put(2 as UInt32)
         try $0.put(false)
       },
       try body(.verify) { _ in }, try body(.stop) { _ in },

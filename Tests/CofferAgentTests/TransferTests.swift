@@ -27,10 +27,11 @@ import Testing
     #expect(try client.add(many + [field], isTrial: true).added.count == 3001)
     #expect(try client.list().isEmpty)
     let before = try agent.vault().status().generation
-    let report = try client.add(many + [field])
+    let report = try client.add(many + [field], keeping: 3)
     #expect(report.added == many.map(\.name) + [field.name])
     #expect(try agent.vault().status().generation == before + 1)
     let item = try #require(try client.item(many[2999].name))
+    #expect(item.history == 3)
     #expect(item.created == Date(timeIntervalSince1970: 5) && item.modified == Date(timeIntervalSince1970: 7))
     #expect(kind { _ = try client.add(many) } == .alreadyExists)
     #expect(try client.add(many, duplicates: .keep).kept == many.map(\.name))
@@ -56,6 +57,7 @@ import Testing
       try client.ask(.add, isWrite: true) { (writer) throws(StoreError) in
         try writer.put(3 as UInt64)
         try writer.put(DuplicatePolicy.refuse.number)
+        try writer.put(0 as UInt32)
         try writer.put(false)
       } answer: { (_) throws(StoreError) in
       }

@@ -66,6 +66,8 @@ struct ExitStatusTests {
       .acceptOlderKey,
       "a backup made after the key was changed, or what opens the vault that stands there as well; to go back to the older key on purpose, --older-key"
     ),
+    (.acceptOlderCopy, "a copy that was made since; if you know this one, --older-key"),
+    (.acceptMoved, "the vault itself, at its own place; if it was moved here, accept it with coffer vault pin accept"),
     (.rebuild, "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"),
     (.askRecipient, "ask for it again; coffer vault identity show FILE prints it"),
     (.makeMirror, "coffer vault mirror FILE makes it anew, once the server can be reached"),

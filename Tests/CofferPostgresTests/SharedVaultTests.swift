@@ -58,6 +58,22 @@ import Testing
     #expect(try other.log().map(\.event).contains(.slotRemoved))
   }
 
+  @Test
+  func `a slot that another machine adds meanwhile goes along with a new key, unless somebody was shown the slots without it`()
+    throws
+  {
+    let shared = try SharedVault()
+    let vault = try shared.create()
+    let other = try shared.unlock()
+    let shown = try vault.slots().map(\.summary.id)
+    let key = try KeyFile.generate()
+    try other.addSlot(Credentials(keyFile: key.duplicate()))
+    #expect(
+      kind { try vault.rotate(shown: shown) } == .conflict && kind { try vault.removeSlot(shown[0], shown: shown) } == .conflict)
+    #expect(try vault.rotate().slots.count == 2)
+    _ = try LockedVault.open(shared.place, options: .withoutPins).unlock(with: Credentials(keyFile: key.duplicate()))
+  }
+
   @Test func `a backup of it is an ordinary vault with the same bytes, and items are exported both ways`() throws {
     let shared = try SharedVault()
     let vault = try shared.create()

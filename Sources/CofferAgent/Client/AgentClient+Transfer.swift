@@ -88,7 +88,8 @@ extension AgentClient {
   /// - Parameter progress: told how many items have reached the agent.
   /// - Throws: what that throws; ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than the agent takes.
   package func add(
-    _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, isTrial: Bool = false, progress: (Int) -> Void = { _ in }
+    _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, keeping: Int = 0, isTrial: Bool = false,
+    progress: (Int) -> Void = { _ in }
   ) throws(StoreError) -> ImportReport {
     var count = 0
     for batch in TransferBatches(items, bytes: \.stagedBytes) {
@@ -105,6 +106,7 @@ extension AgentClient {
     _ = try askForPages(.add, isWrite: !isTrial, within: Self.unlockTime) { (writer) throws(StoreError) in
       try writer.put(UInt64(clamping: items.count))
       try writer.put(duplicates.number)
+      try writer.put(UInt32(clamping: keeping))
       try writer.put(isTrial)
     } element: { (fields) throws(StoreError) in
       try report.take(&fields)

@@ -42,8 +42,11 @@ extension Conversation {
   }
 
   private func add(_ frame: borrowing Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) {
-    let (count, policy, isTrial) = try arguments(of: frame) { (fields) throws(StoreError) in
-      (try fields.number(UInt64.self), try DuplicatePolicy(number: fields.number()), try fields.flag())
+    let (count, policy, keeping, isTrial) = try arguments(of: frame) { (fields) throws(StoreError) in
+      (
+        try fields.number(UInt64.self), try DuplicatePolicy(number: fields.number()), Int(try fields.number(UInt32.self)),
+        try fields.flag()
+      )
     }
     let items = staged.items
     server.staging.leave(&staged)
@@ -56,9 +59,9 @@ extension Conversation {
     }
     let report =
       if isTrial {
-        try withVault { (vault) throws(StoreError) in try vault.add(items, duplicates: policy, isTrial: true) }
+        try withVault { (vault) throws(StoreError) in try vault.add(items, duplicates: policy, keeping: keeping, isTrial: true) }
       } else {
-        try change(on: socket) { (vault) throws(StoreError) in try vault.add(items, duplicates: policy) }
+        try change(on: socket) { (vault) throws(StoreError) in try vault.add(items, duplicates: policy, keeping: keeping) }
       }
     let fates = [(0 as UInt8, report.added), (1, report.replaced), (2, report.kept)].flatMap { fate, names in
       names.map { (fate, $0) }

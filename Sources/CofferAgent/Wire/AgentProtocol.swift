@@ -3,7 +3,7 @@ internal import CofferVault
 /// The numbers of the agent's protocol: see the article "The agent".
 enum AgentProtocol {
   /// The version of the protocol that this build speaks, the first byte of every frame's body.
-  static let version: UInt8 = 8
+  static let version: UInt8 = 9
 
   /// Bytes of a frame's body, at most: a transaction of four of the largest values with their descriptions. More in guarded memory
   /// than `RLIMIT_MEMLOCK` usually lets a process lock would only end in swap.

@@ -33,6 +33,7 @@ struct InitCommandAt<Place>: Command {
 
   func claimInput(_ context: Context) throws {
     try context.places.vault.checkIsNoMirror()
+    try context.checkName()
     try context.places.vault.checkIsFree()
     try ExpectedVault.checkNewVault()
     try NewSecrets(new: new, context: context).claimInput()

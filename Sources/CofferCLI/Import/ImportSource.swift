@@ -26,8 +26,20 @@ struct ImportSource {
   let other: OtherVaultOptions
   let context: Context
 
-  func read(_ progress: Progress) throws -> Found {
-    let file = path ?? format?.usualPlace ?? ""
+  private var file: String { path ?? format?.usualPlace ?? "" }
+
+  /// The other vault, where it is one.
+  private var otherVault: OtherVault? {
+    guard (format ?? Self.format(ofFileAt: file)) == .coffer else { return nil }
+    return OtherVault(path: file, options: other, context: context)
+  }
+
+  /// Whether it is a copy of the vault that the items go to.
+  func isCopy() throws -> Bool { try otherVault.map { try $0.locked().id == context.lockedVault().id } ?? false }
+
+  /// - Parameter own: the vault that the items go to, opened here where this is a copy of it.
+  func read(_ progress: Progress, beside own: borrowing OpenedVault) throws -> Found {
+    if let otherVault { return try otherVault.found(progress, beside: own) }
     let place = file == "-" ? "standard input" : file
     switch format ?? Self.format(ofFileAt: file) {
     case .pass:
@@ -38,7 +50,6 @@ struct ImportSource {
       let store = PassStore(folder: FilePath(file))
       return try found(
         .gopass, place, store.entries(.gopass, firstLineOnly: firstLineOnly, progress: progress, note: context.note))
-    case .coffer: return try OtherVault(path: file, options: other, context: context).found(progress)
     case .onePassword where Self.isArchive(file):
       let data = try ZipArchive(file).content("export.data", limit: Self.largestFile)
       return try found(.onePassword, place, OnePasswordJSON.read(ImportText.read(data, place: place), place: place))

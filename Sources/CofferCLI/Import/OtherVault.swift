@@ -14,6 +14,7 @@ struct OtherVaultOptions: ParsableArguments {
   var otherKeyFile: String?
   @Option(help: ArgumentHelp("Open the other vault with the recovery code in this file.", valueName: "path"))
   var otherRecoveryFile: String?
+  @Flag(help: "Also a copy of this vault under an older key: whoever had that key can have made it.") var olderKey = false
 
   var isEmpty: Bool {
     otherPassphraseFd == nil && otherPassphraseFile == nil && otherKeyFile == nil && otherRecoveryFile == nil
@@ -34,19 +35,40 @@ struct OtherVault {
 
   /// Opens it with what the options name; else with `own`, which opened this vault and may open a copy of it; else with what a person types.
   ///
-  /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to read.
-  func unlock(orWith own: borrowing Credentials = Credentials()) throws -> UnlockedVault {
+  /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to read. A copy of `vault` must have a key of
+  /// its history; of an older one somebody must say that it may be.
+  func unlock(
+    beside vault: borrowing UnlockedVault, orWith own: borrowing Credentials = Credentials()
+  ) throws -> UnlockedVault {
+    let other = try unlocked(isCopy: locked().id == vault.id, own)
+    do throws(StoreError) { try vault.checkCopy(other, acceptingOlderKey: options.olderKey) } catch {
+      guard error.remedy == .acceptOlderCopy, let terminal = Terminal() else { throw error }
+      Output.message("\(Printable.text(error.what)).")
+      guard try terminal.confirm("Take over what is in it all the same?") else { throw error }
+    }
+    return other
+  }
+
+  /// It, locked.
+  func locked() throws -> LockedVault {
     try GivenPath.check(path)
-    let place = try VaultPlace.given(path)
-    let locked = try LockedVault.open(place, options: .withoutPins)
+    return try LockedVault.open(VaultPlace.given(path), options: .withoutPins)
+  }
+
+  private func unlocked(isCopy: Bool, _ own: borrowing Credentials) throws -> UnlockedVault {
+    let locked = try locked()
+    func open(_ credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
+      if isCopy { return try locked.unlockCopy(with: credentials) }
+      return try locked.unlock(with: credentials)
+    }
     if options.isEmpty, !own.isEmpty {
       if own.passphrase != nil { Spinner.show("Unlocking", context) }
       defer { StatusLine.clear() }
-      do throws(StoreError) { return try locked.unlock(with: own.copied()) } catch {
+      do throws(StoreError) { return try open(own.copied()) } catch {
         guard [.wrongSecret, .noCredentials].contains(error.kind) else { throw error }
       }
     }
-    return try locked.unlock(with: credentials(for: locked, place))
+    return try open(credentials(for: locked))
   }
 
   /// - Throws: `.refused` where it is the vault at `place`, whatever leads there.
@@ -72,8 +94,14 @@ struct OtherVault {
   }
 
   /// All its items with their fields, expired ones too.
-  func found(_ progress: Progress) throws -> ImportSource.Found {
-    let vault = try unlock()
+  ///
+  /// - Parameter own: the vault that they go to, opened here where this is a copy of it.
+  func found(_ progress: Progress, beside own: borrowing OpenedVault) throws -> ImportSource.Found {
+    let vault =
+      switch own {
+      case .here(let own): try unlock(beside: own)
+      case .byAgent: try unlocked(isCopy: false, Credentials())
+      }
     var items: [ImportedItem] = []
     var leftOut: [LeftOut] = []
     try vault.forEachItem(withFields: true) { item in
@@ -84,7 +112,7 @@ struct OtherVault {
     return ImportSource.Found(format: .coffer, place: path, items: items, leftOut: leftOut)
   }
 
-  private func credentials(for vault: LockedVault, _ place: VaultPlace) throws -> Credentials {
+  private func credentials(for vault: LockedVault) throws -> Credentials {
     let sources = CredentialSources(context)
     var found = Credentials()
     if let descriptor = options.otherPassphraseFd {
@@ -97,7 +125,7 @@ struct OtherVault {
     let kinds = Set(vault.slots.map(\.kind))
     let wantsMore = found.isEmpty || (found.passphrase == nil && found.keyFile != nil && !kinds.contains(.keyFile))
     if wantsMore, context.questions == .anywhere, let terminal = Terminal() {
-      found.passphrase = try terminal.secret(Question("Passphrase of \(place)")).asPassphrase(from: "the terminal")
+      found.passphrase = try terminal.secret(Question("Passphrase of \(vault.place)")).asPassphrase(from: "the terminal")
     }
     guard !found.isEmpty else {
       throw Failure(

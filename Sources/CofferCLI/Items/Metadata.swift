@@ -20,6 +20,15 @@ enum Attributes {
     return attributes
   }
 
+  /// Adds `new` to `attributes`, in the place of those of the same names.
+  static func merge(_ new: [String: String], into attributes: inout [String: String]) {
+    for (name, value) in new {
+      // As it is spelled now: the dictionary would leave the name that it has in another spelling of Unicode.
+      attributes[name] = nil
+      attributes[name] = value
+    }
+  }
+
   /// Refuses a name that belongs to the library.
   static func checkFree(_ name: String) throws(Failure) {
     guard isReserved(name) else { return }

@@ -6,7 +6,8 @@ internal import CofferVault
 struct HistoryOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Keep so many former values of the item from now on, 0 to 100. [default: the setting history.keep, 10]", valueName: "n"))
+      "Keep so many former values of the item from now on, 0 to 100. [default: as before; of a new one the setting history.keep, 10]",
+      valueName: "n"))
   var history: Int?
   @Flag(help: "Keep no former value of the item, and remove those that are kept.") var noHistory = false
 
@@ -29,10 +30,10 @@ struct HistoryOptions: ParsableArguments {
     return history ?? (noHistory ? 0 : Self.standard(old, context))
   }
 
-  /// The same where no option says it. An item that was told to keep more goes on.
+  /// The same where no option says it: an item goes on as it does, and the setting is for new ones.
   static func standard(_ old: VaultItem?, _ context: Context) -> Int {
     let setting = Settings(context).historyKeep
-    return setting == 0 || old?.isOfLogin == true ? 0 : max(setting, old?.history ?? 0)
+    return setting == 0 || old?.isOfLogin == true ? 0 : old?.history ?? setting
   }
 }
 

@@ -29,14 +29,16 @@ enum NewKeyFile {
   /// - Parameter opensNothing: whether an error of `body` proves that nothing was made. The key file is taken back then; otherwise it
   ///   stays, as it may be the only way in, and the failure says so.
   static func lend<Result: ~Copyable>(
-    _ path: String?, with given: consuming Credentials, opensNothing: (any Error) -> Bool,
+    _ path: String?, with given: consuming Credentials, _ context: Context, opensNothing: (any Error) -> Bool,
     _ body: (consuming Credentials) throws -> Result
   ) throws -> Result {
     guard let path else { return try body(given) }
-    given.keyFile = try write(to: path)
+    let file = try FirstKeyFile(at: path, context)
+    defer { withExtendedLifetime(file) {} }
+    given.keyFile = try file.content(context)
     do { return try body(given) } catch {
       guard opensNothing(error) else { throw Main.failure(error)?.keeping(keyFile: path) ?? error }
-      discard(path)
+      file.discard()
       throw error
     }
   }
@@ -48,16 +50,16 @@ extension StoreError.Kind {
   var provesUnchangedSlots: Bool { self != .outcomeUnknown && self != .damaged }
 }
 
-/// The key file of a vault that is being made.
+/// The key file of a vault or a slot that is being made.
 ///
-/// It is on disk before the vault. An `init` that is killed between the two leaves it, and the next one takes it: a key file of this user
-/// alone, generated here, for a vault that does not exist. While this object lives no other `init` takes the same file.
+/// It is on disk before what it opens. A command that is killed between the two leaves it, and the next one takes it: a key file of this user
+/// alone, generated here. While this object lives no other command takes the same file.
 final class FirstKeyFile {
   private let path: String
   private let wasThere: Bool
   private let lock: DescriptorLock?
 
-  /// - Throws: `.alreadyExists` for a file that no `init` left behind, or that one is working with.
+  /// - Throws: `.alreadyExists` for a file that no command left behind, or that one is working with.
   init(at path: String, _ context: Context) throws {
     self.path = path
     var taken: Failure?
@@ -73,7 +75,7 @@ final class FirstKeyFile {
     wasThere = true
     lock = left
     context.note(
-      "the key file \(path) was there already, and is taken for that of an init that was interrupted: if it opens another vault, it opens both"
+      "the key file \(path) was there already, and is taken for that of a command that was interrupted: if it opens another vault, it opens both"
     )
   }
 
@@ -83,7 +85,7 @@ final class FirstKeyFile {
     do throws(StoreError) { lock = try DescriptorLock.take(FilePath(path), making: false) } catch { return nil }
     guard let lock else {
       throw StoreError(
-        .busy, "another init took the key file as it was made", place: path, cure: "see whether that one made a vault")
+        .busy, "another command took the key file as it was made", place: path, cure: "see what that one made with it")
     }
     return lock
   }

@@ -99,7 +99,7 @@ struct NewSecrets {
     // Before a key file is written, which is not taken back where a server cannot say whether there is something that it opens.
     if place.path == nil { try place.checkIsFree() }
     return try NewKeyFile.lend(
-      new.newKeyFile, with: ownCredentials(), opensNothing: { Self.isNothing(at: place, $0) }, body)
+      new.newKeyFile, with: ownCredentials(), context, opensNothing: { Self.isNothing(at: place, $0) }, body)
   }
 
   /// Whether no vault was made at `place`: what stands there stood there before, or nothing does.
@@ -132,7 +132,7 @@ struct NewSecrets {
 
   /// Lends the credentials of a slot whose passphrase changes. Where the slot wants a key file too, that is the one that the
   /// unlocking sources name, or a new one.
-  func usingPassphrase(withKeyFile: Bool, _ body: (consuming Credentials) throws -> Void) throws {
+  func usingPassphrase<Result>(withKeyFile: Bool, _ body: (consuming Credentials) throws -> Result) throws -> Result {
     var found = Credentials()
     if withKeyFile, new.newKeyFile == nil {
       guard let path = context.unlocking?.keyFile ?? ProcessEnvironment.value("COFFER_KEY_FILE") else {
@@ -141,14 +141,14 @@ struct NewSecrets {
       found.keyFile = try sources.keyFile(path)
     }
     found.passphrase = try new.hasPassphrase ? checked(newPassphrase()) : askedPassphrase()
-    try withNewKeyFile(found, body)
+    return try withNewKeyFile(found, body)
   }
 
   private func withNewKeyFile<Result>(
     _ given: consuming Credentials, _ body: (consuming Credentials) throws -> Result
   ) throws -> Result {
     let opensNothing = { (error: any Error) in (error as? StoreError)?.kind.provesUnchangedSlots ?? false }
-    return try NewKeyFile.lend(new.newKeyFile, with: given, opensNothing: opensNothing, body)
+    return try NewKeyFile.lend(new.newKeyFile, with: given, context, opensNothing: opensNothing, body)
   }
 
   private func askedPassphrase() throws -> SecretBytes {

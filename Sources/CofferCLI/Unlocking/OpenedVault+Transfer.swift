@@ -27,11 +27,11 @@ extension OpenedVault {
 
   /// Adds all of `items` in one transaction, or none.
   borrowing func add(
-    _ items: [ImportedItem], duplicates: DuplicatePolicy, isTrial: Bool, progress: (Int) -> Void
+    _ items: [ImportedItem], duplicates: DuplicatePolicy, keeping: Int, isTrial: Bool, progress: (Int) -> Void
   ) throws(StoreError) -> ImportReport {
     switch self {
-    case .byAgent(let agent): try agent.add(items, duplicates: duplicates, isTrial: isTrial, progress: progress)
-    case .here(let vault): try vault.add(items, duplicates: duplicates, isTrial: isTrial, progress: progress)
+    case .byAgent(let agent): try agent.add(items, duplicates: duplicates, keeping: keeping, isTrial: isTrial, progress: progress)
+    case .here(let vault): try vault.add(items, duplicates: duplicates, keeping: keeping, isTrial: isTrial, progress: progress)
     }
   }
 

@@ -19,23 +19,29 @@ struct PassphraseChange {
     let progress = Progress(context, json: json, .rotating)
     defer { progress.clear() }
     let secrets = NewSecrets(new: new, context: context)
-    try secrets.usingPassphrase(withKeyFile: changed.summary.kind == .passphraseAndKeyFile) { credentials in
+    let report = try secrets.usingPassphrase(withKeyFile: changed.summary.kind == .passphraseAndKeyFile) { credentials in
       try vault.changePassphrase(
         to: credentials, ofSlot: changed.summary.id, key: keepsKey ? .kept : .renewed, progress: progress.show)
     }
     progress.clear()
+    report.noteAdded(to: slots, context)
     let invitation = try vault.invitation()
     if json {
+      let added = report.added(to: slots).map(SlotJSON.init)
       return try Output.line(
-        JSONText.encode(["slot": changed.summary.id.description, "invitation": invitation.description]))
+        JSONText.encode(
+          Answer(
+            slot: changed.summary.id.description, invitation: invitation.description, added: added.isEmpty ? nil : added)))
     }
     context.note(
       keepsKey
         ? "the passphrase was changed; the vault's key is the same, which an old copy of the file gives away to who knows the old one"
-        : "the passphrase was changed, and the vault has a new key, sealed to \(slots.count) slot\(slots.count == 1 ? "" : "s")")
+        : "the passphrase was changed, and the vault has a new key, sealed to \(report.slots.count) slot\(report.slots.count == 1 ? "" : "s")")
     // Without a new key there is no new invitation: every machine that had one still has the right one.
     if !keepsKey { try NewInvitation.show(invitation, NewInvitation.ofNewKey, context) }
   }
+
+  private struct Answer: Encodable { let slot: String, invitation: String, added: [SlotJSON]? }
 
   /// The slot that opened the vault, if it has a passphrase, or the only one that has.
   private static func meant(_ slots: [VaultStatus.Slot]) throws(StoreError) -> VaultStatus.Slot {

@@ -52,7 +52,7 @@ extension ItemHistory {
   /// Makes a deleted content the present one, with an id of its own where its id is among `living`.
   private func restore(_ note: RecordNote, _ living: Set<UUID>, _ change: inout Change) throws(StoreError) -> RecordMeta {
     let highest = try records.highestRevision(of: note.present, &change)
-    let next = try view.checked { () throws(FormatError) in try FileCounter.next(highest, RecordMeta.part) }
+    let next = try view.checked { () throws(FormatError) in try FileCounter.next(highest, "revision of an item") }
     let restored = try copy(note.index, in: .old, &change) { meta in
       meta.become(.present)
       (meta.revision, meta.modified) = (next, view.now)

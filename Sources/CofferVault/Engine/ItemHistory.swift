@@ -27,9 +27,14 @@ struct ItemHistory {
   }
 
   /// Keeps the present record at `index`, which is about to be deleted as of `moment`, so that it can be brought back until then.
+  ///
+  /// A clock that is behind what was written before tells no date: what is deleted under it stays until it is pruned.
   func keepDeleted(_ index: RecordIndex, until: UInt64, at moment: UInt64, _ change: inout Change) throws(StoreError) {
-    let deletion = RecordMeta.Deletion(commit: change.commitID(), until: until)
-    try copy(index, in: .present, &change) { $0.become(deletedAt: moment, deletion) }
+    let (commit, now) = (change.commitID(), view.now + ItemTable.clockTolerance)
+    try copy(index, in: .present, &change) { meta in
+      let isBehind = now < max(view.state.time, meta.modified)
+      meta.become(deletedAt: moment, RecordMeta.Deletion(commit: commit, until: isBehind ? 0 : until))
+    }
   }
 
   /// A clock that is so far ahead of the last commit's may be wrong: nothing is removed for it unasked. In milliseconds: 30 days.

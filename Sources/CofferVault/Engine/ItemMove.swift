@@ -28,9 +28,6 @@ struct ItemMove {
     try items.require(condition, of: taken.map(items.item))
     guard new.field.isEmpty else { return items.item(try moveRecord(from, to: new, &change)) }
     let fields = try records.notes(of: from, in: .present, &change)
-    for field in try records.notes(of: items.index(of: new), in: .present, &change) {
-      _ = try items.removals.remove(self.name(ofRecordAt: field.index, change), &change)
-    }
     let moved = try moveRecord(from, to: new, &change)
     for field in fields {
       let name = try self.name(ofRecordAt: field.index, change)
@@ -41,15 +38,16 @@ struct ItemMove {
 
   /// Stores one record under another name, and removes it.
   private func moveRecord(_ from: RecordIndex, to new: ItemName, _ change: inout Change) throws(StoreError) -> RecordMeta {
-    let target = try items.target(new, &change)
+    let taken = try items.target(new, &change)
+    // What has the name goes, for good, with its fields and its past; the revisions go on.
+    if taken.old != nil { _ = try items.removals.remove(new, &change) }
+    let target = ItemTable.Target(name: new, index: taken.index, old: nil)
     guard let id = try records.touch(items.bucket(of: from), change).record(at: from) else {
       throw VerifiedView.tampered("a record that should exist is missing", view.place)
     }
     let record = try view.withRow(from, id, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
     }
-    // What has the name goes, for good.
-    if target.old != nil { change.removesForGood = true }
     let past = try history.past(of: record.meta, at: from, &change)
     var meta = record.meta
     // A field that goes with its item keeps its own name.
@@ -57,7 +55,8 @@ struct ItemMove {
     (meta.service, meta.account, meta.field) = (new.service, new.account, new.field)
     let stored: RecordMeta
     switch record.value {
-    case .some(let value): stored = try items.adopt(meta, value, at: target, above: past.count, &change)
+    case .some(let value):
+      stored = try items.adopt(meta, value, at: target, above: past.count + Int(taken.old?.revision ?? 0), &change)
     case .none: throw ItemTable.withoutValue(record.meta.name, view.place)
     }
     try history.move(past, before: stored, &change)

@@ -81,7 +81,7 @@ extension ItemTable {
     // A present content's is the highest. One that was deleted and kept goes on counting.
     let last: UInt64
     if let old = target.old { last = old.revision } else { last = try records.highestRevision(of: target.index, &change) }
-    return try view.checked { () throws(FormatError) in try FileCounter.next(last + UInt64(above), RecordMeta.part) }
+    return try view.checked { () throws(FormatError) in try FileCounter.next(last + UInt64(above), "revision of an item") }
   }
 
   /// Stores `form` under `name` within a write transaction.

@@ -14,8 +14,8 @@ struct ItemTable {
   var describing: ItemDescribing { ItemDescribing(items: self) }
   var transfer: ItemTransfer { ItemTransfer(items: self) }
 
-  /// Clocks drift and are set by hand; a day of it, in milliseconds, says nothing about expiry yet.
-  private static let clockTolerance: UInt64 = 24 * 3_600_000
+  /// Clocks drift and are set by hand; a day of it, in milliseconds, says nothing about a date yet.
+  static let clockTolerance: UInt64 = 24 * 3_600_000
 
   /// Where `name` stands.
   func index(of name: ItemName) -> RecordIndex {

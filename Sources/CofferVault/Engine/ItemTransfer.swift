@@ -10,7 +10,9 @@ struct ItemTransfer {
   private var view: VerifiedView { items.view }
 
   /// Stores an imported item within a write transaction, with its own times and nothing of what was there but the count of writes.
-  func adopt(_ item: ImportedItem, _ change: inout Change) throws(StoreError) {
+  ///
+  /// - Parameter keeping: how many former contents a new item keeps.
+  func adopt(_ item: ImportedItem, keeping: UInt8, _ change: inout Change) throws(StoreError) {
     try items.check(item.form)
     let target = try items.target(item.name, &change)
     var meta = RecordMeta(
@@ -19,7 +21,7 @@ struct ItemTransfer {
       created: item.created.map(Milliseconds.count) ?? view.now,
       modified: item.modified.map(Milliseconds.count) ?? view.now, valueCount: item.form.bytes.count)
     meta.take(item.form.metadata)
-    meta.history = target.old?.history ?? 0
+    meta.history = target.old?.history ?? keeping
     meta.named = target.old?.named ?? 0
     _ = try items.adopt(meta, item.form.bytes, at: target, &change)
   }

@@ -75,16 +75,19 @@ extension KnownHeader {
   /// The header with the slots of `plan`, after `header`. In its epoch the slots that stay keep their boxes; in the later one of `nextKeys`
   /// the key is sealed to each of them, for which the sealed part has what is needed, and the sealed part lists the epoch that ended.
   ///
-  /// - Throws: `.conflict` where a slot is gone that `plan` expects, `.lastSlot` when no slot would remain, `.tooLarge` beyond 16 slots, 240 recipients
+  /// - Throws: `.conflict` where the slots are not those that `plan` expects, `.lastSlot` when no slot would remain, `.tooLarge` beyond 16 slots, 240 recipients
   ///   or 64 bytes of a label, `.alreadyExists` for a recipient who has a slot.
   static func next(
     after header: VaultHeader, _ body: borrowing HeaderBody, _ keys: borrowing Subkeys, _ plan: borrowing SlotPlan,
     key: borrowing VaultKey, _ nextKeys: borrowing Subkeys, rotated: UInt64, place: VaultPlace
   ) throws(StoreError) -> VaultHeader {
-    for id in plan.expected where !header.slots.contains(where: { $0.id == id }) {
-      throw StoreError(
-        .conflict, "a slot is gone that was there a moment ago: another process has changed the vault's slots",
-        place: place.description, cure: "look at the slots, then try again")
+    let found = Set(header.slots.map(\.summary.id))
+    for (id, key) in plan.expected {
+      guard let slot = header.slots.first(where: { $0.id == id }) else { throw conflict("a slot was removed meanwhile", place) }
+      guard slot.frame.publicKey == key else { throw conflict("the slot was given another secret meanwhile", place) }
+    }
+    if let shown = plan.shown, shown != found {
+      throw conflict(found.isSubset(of: shown) ? "a slot was removed meanwhile" : "a slot was added meanwhile", place)
     }
     let slots = try VerifiedView.checked(place) { () throws(FormatError) in
       try nextSlots(after: header, body, plan, key: key, nextKeys)
@@ -105,6 +108,11 @@ extension KnownHeader {
         try VaultHeader(slots: slots.map(\.slot), body: next, keys: nextKeys, lineage: lineage)
       }
     }
+  }
+
+  private static func conflict(_ what: String, _ place: VaultPlace) -> StoreError {
+    StoreError(
+      .conflict, what, place: place.description, cure: "look at the slots, then try again; nothing was changed")
   }
 
   private static func nextSlots(

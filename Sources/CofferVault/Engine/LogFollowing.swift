@@ -12,7 +12,7 @@ struct LogFollowing {
   /// The first row that the state at hand does not know of.
   var first: UInt64 {
     get throws(StoreError) {
-      try view.checked { () throws(FormatError) in try FileCounter.next(view.state.logSequence, LogEntry.part) }
+      try view.checked { () throws(FormatError) in try FileCounter.next(view.state.logSequence, "number of log entries") }
     }
   }
 

@@ -88,6 +88,7 @@ final class OldBytes {
   /// committed meanwhile, and may so have left new old bytes.
   private func scrub(_ vault: OpenVault) throws(StoreError) {
     let view = vault.view
+    guard try view.database.isInPlace() else { return }
     let cleaned = (view.headerDigest, view.state.generation)
     let isOfKeys = removedUnder != view.headerDigest
     let size = try view.database.storedBytes()

@@ -166,7 +166,7 @@ extension OpenVault {
   ) throws(StoreError) -> PinWatch? {
     try options.check(VaultID(bytes: header.vault.bytes), at: place)
     guard let folder = options.pins, trust != .caller, !place.isMirror else { return nil }
-    return try PinWatch(folder, vault: header.vault, place: place, accepting: trust == .pinIsAccepted)
+    return try PinWatch(folder, vault: header.vault, place: place, accepting: trust == .pinIsAccepted, joining: trust == .joining)
   }
 
   /// Anyone can make a vault that a recipient's public key opens, with the id of any other. A recipient must so have an invitation, or have
@@ -193,6 +193,7 @@ extension OpenVault {
     if trust == .pinIsAccepted { try pins?.accept(state, key: key) } else { try pins?.check(state, key: key) }
     if view.database.isReadOnly, trust == .everyAnchor { pins?.observe() }
     pins?.remember(state, key: key)
+    pins?.noteCopy()
     if trust == .joining, let failure = pins?.failure { throw failure }
     begin(pins)
   }

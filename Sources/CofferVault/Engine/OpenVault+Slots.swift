@@ -32,11 +32,17 @@ extension OpenVault {
 
   /// Gives the vault a new key, and seals it to the slots of `plan`: one transaction, after which the old key opens nothing of
   /// this file.
-  func rotate(_ plan: borrowing SlotPlan, _ progress: (Int, Int) -> Void) throws(StoreError) {
+  func rotate(_ plan: borrowing SlotPlan, _ progress: (Int, Int) -> Void) throws(StoreError) -> SlotReport {
     let rotation = Rotation(view: view, items: items, slots: slots, log: log)
+    var before: [VaultStatus.Slot] = []
     try view.database.working(.rewriting) { () throws(StoreError) in
-      try changingHeader { (change) throws(StoreError) in try rotation.run(plan, &change, progress) }
+      try changingHeader { (change) throws(StoreError) in
+        before = slots.summaries
+        try rotation.run(plan, &change, progress)
+      }
     }
+    let after = slots.summaries
+    return SlotReport(slots: after, removed: before.filter { slot in !after.contains { $0.summary.id == slot.summary.id } })
   }
 
   /// Raises the cost of the slot that the vault was unlocked with, once, after a write: reading never writes, and a write shows
@@ -86,7 +92,7 @@ extension OpenVault {
     try changingHeader { (change) throws(StoreError) in
       try rotation.run(to: epoch, &change, { _, _ in }, header: header)
       change.events.append(LogEntry(event, by: .current, time: view.now))
-      change.leastGeneration = try view.checked { () throws(FormatError) in try FileCounter.next(known, VaultState.part) }
+      change.leastGeneration = try view.checked { () throws(FormatError) in try FileCounter.next(known, "generation") }
       change.replica = replica
       change.formerReplica = former
     }

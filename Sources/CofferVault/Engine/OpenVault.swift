@@ -109,6 +109,7 @@ final class OpenVault {
   ) throws(StoreError) -> Result {
     try view.refresh()
     try view.header.checkWritable(view.place)
+    try view.pins?.checkWritable()
     // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
     try view.pins?.check(view.state, key: view.keys.epochMark)
     var change = Change()
@@ -142,6 +143,7 @@ final class OpenVault {
   /// Drops the record of a decided transaction, which no seal covers.
   func forget(_ transaction: TransactionID) throws(StoreError) {
     try checkKeys()
+    try view.pins?.checkWritable()
     try view.database.write { () throws(StoreError) in
       try view.database.checkWritable()
       try view.database.outcomes.forget(transaction)
@@ -167,7 +169,7 @@ final class OpenVault {
     for event in change.events { try log.append(event, to: &next) }
     try log.trim(&next)
     next.generation = try view.checked { () throws(FormatError) in
-      max(try FileCounter.next(view.state.generation, VaultState.part), change.leastGeneration)
+      max(try FileCounter.next(view.state.generation, "generation"), change.leastGeneration)
     }
     next.root = tree.root
     next.counts = change.added.applied(to: view.state.counts)

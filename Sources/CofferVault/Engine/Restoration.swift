@@ -250,6 +250,10 @@ struct Restoration: ~Copyable {
     under present: borrowing KnownHeader, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
     let known = present.anchor(.backup)
+    if known.key.epoch == FileCounter.most {
+      try requireConsent("the vault's key epoch is the last that can be")
+      return try commitAlone(beside: nil, state, &returned)
+    }
     let isOlder = known.key.epoch < source.keys.epochMark.epoch
     if isOlder, try source.comes(from: [known]) {
       if let state { try pin?.rememberReplaced(state, key: present.keys.epochMark) }
@@ -293,7 +297,7 @@ struct Restoration: ~Copyable {
       returned = source.summaries(inUse: backup.view.slot.id)
     }
     let newest = max(source.header.epoch, try pin?.knownKey()?.epoch ?? 0)
-    let epoch = try FileCounter.after(newest, place)
+    let epoch = try FileCounter.after(start(newest, "key epoch", orAt: source.header.epoch), place)
     try backup.commit(.restored, above: generation(above: state), as: replica, after: pin?.knownReplica(), epoch: epoch) {
       (key, keys) throws(StoreError) in try source.next(key: key, keys, rotated: backup.view.now)
     }
@@ -335,7 +339,15 @@ struct Restoration: ~Copyable {
   }
 
   private func generation(above present: VaultState?) throws(StoreError) -> UInt64 {
-    max(try pin?.knownGeneration() ?? 0, present?.generation ?? 0, backup.view.state.generation)
+    let (known, own) = (try pin?.knownGeneration() ?? 0, backup.view.state.generation)
+    return try start(max(known, present?.generation ?? 0, own), "generation", orAt: own)
+  }
+
+  /// `known`; or where that is the last number that can be, which somebody with the key made so, and it is agreed to, that of the backup.
+  private func start(_ known: UInt64, _ what: String, orAt own: UInt64) throws(StoreError) -> UInt64 {
+    guard known == FileCounter.most else { return known }
+    try requireConsent("the vault's \(what) is the last that can be")
+    return own
   }
 
   /// Gives the copy the vault's name, after what stood there, if anything, was moved aside.
@@ -393,6 +405,6 @@ struct Openers: ~Copyable {
 extension FileCounter {
   /// The epoch after `epoch`.
   fileprivate static func after(_ epoch: UInt64, _ place: VaultPlace) throws(StoreError) -> UInt64 {
-    try VerifiedView.checked(place) { () throws(FormatError) in try next(epoch, "header") }
+    try VerifiedView.checked(place) { () throws(FormatError) in try next(epoch, "key epoch") }
   }
 }

@@ -17,7 +17,7 @@ struct Rotation {
   /// Gives the vault a new key, and seals it to the slots of `plan`, within the write transaction of `change`: after it the old key
   /// opens nothing of this file. Other processes follow by the slot they were unlocked with.
   func run(_ plan: borrowing SlotPlan, _ change: inout Change, _ progress: (Int, Int) -> Void) throws(StoreError) {
-    let epoch = try view.checked { () throws(FormatError) in try FileCounter.next(view.header.epoch, "header") }
+    let epoch = try view.checked { () throws(FormatError) in try FileCounter.next(view.header.epoch, "key epoch") }
     let events = slotEvents(plan)
     try run(to: epoch, &change, progress) { (key, keys) throws(StoreError) in
       try slots.nextHeader(plan, key: key, keys, rotated: view.now)

@@ -80,7 +80,7 @@ final class SlotTable {
         cure: "name a slot with a passphrase; to replace another, add a slot and remove the old")
     }
     var plan = SlotPlan()
-    plan.expected = [old.id]
+    plan.expected = [old.id: old.frame.publicKey]
     plan.added = try newSlot(kind, for: inputs, id: old.id, cost: cost)
     return plan
   }
@@ -106,7 +106,7 @@ final class SlotTable {
     plan.added = try PassphraseTurn.take(in: options.lockFolder) { () throws(StoreError) in
       try view.slot.raised(to: cost, for: inputs, memory: MemoryLimit.available(), place: view.header.place)
     }
-    plan.expected = [view.slot.id]
+    plan.expected = [view.slot.id: view.slot.publicKey]
     if view.headerBody.floor.isBelow(leastCost) { plan.floor = leastCost }
     return plan
   }

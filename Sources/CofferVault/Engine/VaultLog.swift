@@ -139,7 +139,8 @@ final class VaultLog {
     _ entry: LogEntry, to state: inout VaultState, with slot: SlotID, _ database: any VaultRows, _ keys: borrowing Subkeys
   ) throws(StoreError) {
     let last = state.logSequence
-    let sequence = try VerifiedView.checked(database.place) { () throws(FormatError) in try FileCounter.next(last, LogEntry.part)
+    let sequence = try VerifiedView.checked(database.place) { () throws(FormatError) in
+      try FileCounter.next(last, "number of log entries")
     }
     let entry = LogEntry(entry, by: state.commit, with: slot)
     let row = LogBox.seal(entry, sequence: sequence, after: state.logHead, keys: keys)

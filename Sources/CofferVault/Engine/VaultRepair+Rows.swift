@@ -75,7 +75,7 @@ extension VaultRepair {
     return try VerifiedView.checked(database.place) { () throws(FormatError) in
       let record = try RecordRow(table: .present, index: index, id: id, meta: columns.meta, value: columns.value).open(keys: keys)
       var meta = record.meta
-      meta.revision = try FileCounter.next(highest, RecordMeta.part)
+      meta.revision = try FileCounter.next(highest, "revision of an item")
       return try record.sealed(as: meta, keys: keys)
     }
   }

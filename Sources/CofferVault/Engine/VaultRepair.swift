@@ -145,7 +145,7 @@ final class VaultRepair {
     let vault = try opened()
     let known = try known()
     let (now, replica) = (vault.view.now, ReplicaID.random())
-    let epoch = try vault.view.checked { () throws(FormatError) in try FileCounter.next(newest, "header") }
+    let epoch = try vault.view.checked { () throws(FormatError) in try FileCounter.next(newest, "key epoch") }
     let generation = try max(vault.view.state.generation, pins?.knownGeneration() ?? 0)
     do throws(StoreError) {
       try vault.commit(.repaired, above: generation, as: replica, after: pins?.knownReplica(), epoch: epoch) {
@@ -230,7 +230,7 @@ final class VaultRepair {
       try putHeaders()
       let last = try max(known, statedGeneration(), state?.generation ?? 0)
       let generation = try VerifiedView.checked(database.place) { () throws(FormatError) in
-        try FileCounter.next(last, VaultState.part)
+        try FileCounter.next(last, "generation")
       }
       return try rebuiltState(generation, replica, after: pins?.knownReplica())
     }

@@ -43,7 +43,8 @@ enum SideFiles {
       cure: "end that program; if the file stays, move it away, and read the mirror as a mirror from then on")
   }
 
-  private static func first(beside file: FilePath) throws(StoreError) -> FilePath? {
+  /// One that stands beside `file`; nil where none does.
+  static func first(beside file: FilePath) throws(StoreError) -> FilePath? {
     for suffix in suffixes {
       let side = file.appending(suffix: suffix)
       if try Stat.ofLink(side) != nil { return side }

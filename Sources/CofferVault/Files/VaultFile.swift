@@ -29,6 +29,12 @@ struct VaultFile {
     }
   }
 
+  /// The resolved path, whoever else may use the folder; nil when there is no folder.
+  func found() throws(StoreError) -> FilePath? {
+    guard try Stat.ofLink(folder.isEmpty ? "." : folder) != nil else { return nil }
+    return try TrustedPath.resolve(folder.isEmpty ? "." : folder).appending(name)
+  }
+
   /// The resolved path, in a folder that is made with mode 0700 where it is missing.
   func made() throws(StoreError) -> FilePath {
     try TrustedPath.makePrivateFolder(TrustedPath.throughOwnLink(folder)).appending(name)

@@ -10,9 +10,9 @@ enum FileCounter {
 
   /// The number after `number`.
   ///
-  /// - Throws: ``FormatError/damaged(_:_:)`` for the last one: it was not counted up to.
-  static func next(_ number: UInt64, _ part: String) throws(FormatError) -> UInt64 {
-    guard number < most else { throw .damaged(part, "it counts to the last number that can be") }
+  /// - Throws: ``FormatError/spent(_:)`` for the last one: it was not counted up to.
+  static func next(_ number: UInt64, _ what: String) throws(FormatError) -> UInt64 {
+    guard number < most else { throw .spent(what) }
     return number + 1
   }
 }

@@ -12,6 +12,8 @@ enum FormatError: Error, Equatable {
   case newer(found: Int)
   /// The vault's key does not come from one that is known.
   case contradicted(Anchor, Anchor.Refusal)
+  /// A number that is counted up has come to the last that can be, which only somebody with the key can have made it.
+  case spent(_ number: String)
   /// No guarded memory.
   case memory(SecretMemoryError)
 
@@ -34,6 +36,12 @@ enum FormatError: Error, Equatable {
         place: place,
         cure: "update coffer")
     case .contradicted(let anchor, let refusal): anchor.error(refusal, place: place)
+    case .spent(let number):
+      StoreError(
+        .damaged,
+        "the vault's \(number) is the last that can be: somebody who had the key made it so, and nothing can come after it",
+        key: key, place: place, cure: "copy the items to a new vault with UnlockedVault.export, and remove this one",
+        remedy: .leaveVault)
     case .memory(let error):
       StoreError(
         .memory, "no guarded memory", key: key, place: place, cure: "free memory or raise the process's limits",

@@ -156,7 +156,7 @@ struct Merger {
   }
 
   private func number(after number: UInt64) throws(StoreError) -> UInt64 {
-    try view.checked { () throws(FormatError) in try FileCounter.next(number, RecordMeta.part) }
+    try view.checked { () throws(FormatError) in try FileCounter.next(number, "revision of an item") }
   }
 
   /// How many of the first contents can stay in their places, so that all others come after them and none is beyond what is kept.

@@ -3,7 +3,8 @@ internal import CofferStorage
 internal import SystemPackage
 
 /// The folder of pins: `id-…` for each vault, with what was seen of it; `at-…` for each path, or each host of a server's place, with the vault
-/// expected there; and `mi-…` for each mirror's path, with the commit that the mirror is of.
+/// expected there; `cp-…` for each copy at another path, with what was seen of that; and `mi-…` for each mirror's path, with the commit that the
+/// mirror is of.
 struct PinFolder {
   /// Resolved, or as it was given where it does not exist yet.
   private(set) var path: FilePath
@@ -28,6 +29,21 @@ struct PinFolder {
   mutating func make(_ record: PinRecord) throws(StoreError) -> PinFile {
     try makeFolder()
     return try make(record, name(of: record.vault))
+  }
+
+  /// The file that says what was seen of `vault` at `place`; nil when there is none. A copy of a vault that is known at another place has a
+  /// file of its own: how old it is says nothing of the vault.
+  func pin(of vault: VaultSalt, at place: VaultPlace, isExpected: Bool) throws(StoreError) -> (file: PinFile?, isOfCopy: Bool) {
+    guard isThere, place.path != nil else { return (try pin(of: vault), false) }
+    if let copy = try PinFile(name(of: vault, copiedTo: place), calls: calls) { return (copy, true) }
+    let file = try pin(of: vault)
+    return isExpected || file == nil ? (file, false) : (nil, true)
+  }
+
+  /// Makes the file of the copy of a vault at `place`, as ``make(_:)`` does that of a vault.
+  mutating func make(_ record: PinRecord, ofCopyAt place: VaultPlace) throws(StoreError) -> PinFile {
+    try makeFolder()
+    return try make(record, name(of: record.vault, copiedTo: place))
   }
 
   /// The file of the mirror at `place`; nil when this machine has made none there.
@@ -98,6 +114,10 @@ struct PinFolder {
   }
 
   private func name(of vault: VaultSalt) -> FilePath { path.appending("id-\(vault)") }
+
+  private func name(of vault: VaultSalt, copiedTo place: VaultPlace) -> FilePath {
+    path.appending("cp-\(Self.digest(vault.bytes + place.description.utf8))")
+  }
 
   private func name(at pinned: [UInt8]) -> FilePath { path.appending("at-\(Self.digest(pinned))") }
 

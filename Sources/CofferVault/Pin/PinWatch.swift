@@ -17,6 +17,10 @@ final class PinWatch {
   private var file: PinFile?
   private var record: PinRecord?
   private var expectsHere: Bool
+  /// Whether it goes by a pin of its own, as the vault is known at another place.
+  private let isOfCopy: Bool
+  /// The vault's own pin, of which a copy's knows nothing.
+  private var elder: PinFile?
   /// Whether that is so under each name of the place.
   private var expectsEverywhere = false
   private var lastSync = ContinuousClock.now
@@ -32,21 +36,29 @@ final class PinWatch {
 
   /// The watch over `vault` at its resolved `path`.
   ///
-  /// - Parameter accepting: whether whatever is found is to be believed, as someone said so.
+  /// - Parameters:
+  ///   - accepting: whether whatever is found is to be believed, as someone said so.
+  ///   - joining: whether it is the vault itself, at whatever path, as someone said so.
   /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`; `.refused` for a mirror that is taken for its vault.
   init(
-    _ pins: FilePath, vault: VaultSalt, place: VaultPlace, accepting: Bool = false, calls: SystemCalls = SystemCalls()
+    _ pins: FilePath, vault: VaultSalt, place: VaultPlace, accepting: Bool = false, joining: Bool = false,
+    calls: SystemCalls = SystemCalls()
   ) throws(StoreError) {
     self.vault = vault
     self.place = place
     folder = try PinFolder(pins, calls: calls)
     expectsHere = false
-    if accepting {
-      file = try folder.pin(of: vault)
-      return
+    let expected: [VaultSalt?]
+    do throws(StoreError) { expected = try folder.expected(at: place) } catch {
+      // Whoever accepts what stands where a pin is unreadable means the vault itself.
+      guard accepting, error.kind == .damaged else { throw error }
+      expected = [vault]
     }
+    let isExpected = joining || expected.contains(vault)
+    (file, isOfCopy) = try folder.pin(of: vault, at: place, isExpected: isExpected)
+    if isOfCopy { elder = try folder.pin(of: vault) }
+    guard !accepting else { return }
     if place.path != nil, try folder.pin(ofMirrorAt: place)?.readAny()?.vault == vault { throw Mirroring.mistaken(place) }
-    let expected = try folder.expected(at: place)
     if let expected = expected.compactMap(\.self).first(where: { $0 != vault }) {
       throw StoreError(
         .replaced, "vault \(vault) stands where \(expected) stood before", place: place.description,
@@ -55,12 +67,30 @@ final class PinWatch {
     }
     expectsHere = expected.contains { $0 != nil }
     expectsEverywhere = !expected.contains { $0 == nil }
-    file = try folder.pin(of: vault)
     try read()
     if file == nil { status = .firstUse }
   }
 
   deinit { synchronize() }
+
+  /// Whether the vault may be written here: a copy of one that is known at another place is read alone, until somebody accepts it.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly``.
+  func checkWritable() throws(StoreError) {
+    guard isUnacceptedCopy else { return }
+    throw StoreError(
+      .readOnly, "this is a copy of a vault that this machine knows at another place: it is read alone", place: place.description,
+      cure: "write to the vault itself; if it was moved here, accept it with LockedVault.unlockAcceptingPin(with:)",
+      remedy: .acceptMoved)
+  }
+
+  private var isUnacceptedCopy: Bool { isOfCopy && !expectsHere }
+
+  /// Says that the vault is a copy, where it is one.
+  func noteCopy() {
+    guard isUnacceptedCopy else { return }
+    Notices.note("\(place): a copy of vault \(vault), which this machine knows at another place; it is read alone")
+  }
 
   /// The watch over the mirror at its resolved path, which goes by what this machine remembers of it. Nothing of the vault's own pins is asked:
   /// of these the mirror may be behind. To be made before the file is opened, as a refresh may put another one there at any time.
@@ -77,6 +107,7 @@ final class PinWatch {
     vault = known.vault
     self.place = place
     self.folder = folder
+    isOfCopy = false
     (file, record) = (found, known)
     (expectsHere, expectsEverywhere) = (true, true)
     observe()
@@ -113,7 +144,7 @@ final class PinWatch {
   func knownReplica() throws(StoreError) -> ReplicaID? { try known()?.replica }
 
   private func known() throws(StoreError) -> PinRecord? {
-    do throws(StoreError) { return try file?.read(of: vault) } catch {
+    do throws(StoreError) { return try (file ?? elder)?.read(of: vault) } catch {
       guard error.kind == .damaged else { throw error }
       return nil
     }
@@ -216,7 +247,7 @@ final class PinWatch {
       } else {
         try begin(state, key: key)
       }
-      if !expectsEverywhere { try expectHere() }
+      if !expectsEverywhere, !isUnacceptedCopy { try expectHere() }
     }
     // Where writing failed, this process remembers at least.
     _ = record?.take(state, key: key)
@@ -239,7 +270,7 @@ final class PinWatch {
     // What cleaned up after the commit may have committed once more, under no name.
     let own = state.replica(replica)?.mark ?? state.mark
     let accepted = PinRecord(vault: vault, replica: replica, key: key, seen: state.mark, own: own)
-    attempt { () throws(StoreError) in try believe(accepted) { $0.hasSeen(state) } }
+    attempt { () throws(StoreError) in try believe(accepted) { $0.hasSeen(state) && $0.seen.generation < FileCounter.most } }
   }
 
   private func believe(_ accepted: PinRecord, unless isKept: (PinRecord) -> Bool) throws(StoreError) {
@@ -266,13 +297,13 @@ final class PinWatch {
     if isKnownPlace {
       Notices.warn(
         "\(place): this machine knew the vault, and its pin is gone: an older copy would not have been noticed just now")
-    } else {
+    } else if !isOfCopy {
       Notices.note("\(place): this machine sees vault \(vault) for the first time; from now on it notices an older copy")
     }
   }
 
   private func begin(_ first: PinRecord) throws(StoreError) {
-    let made = try folder.make(first)
+    let made = try isOfCopy ? folder.make(first, ofCopyAt: place) : folder.make(first)
     record = try made.read(of: vault)
     file = made
   }

@@ -26,6 +26,8 @@ final class Connection {
     /// Whether it is a mirror: nobody writes to the file, in whose place another one may be put at any time. What is open stays what it is, and
     /// SQLite keeps nothing beside it, which would be taken for a part of the next one.
     var isMirror = false
+    /// Why others than this user may make files beside the file: nothing beside it is read then, and this is what a write throws.
+    var openFolder: StoreError?
     /// The name of the virtual file system below ``ConnectionFiles``; nil for the system's files.
     var fileSystem: String?
   }
@@ -70,8 +72,15 @@ final class Connection {
     guard getpid() == process else { return }
     while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
     limit.end(handle)
+    // A log that was removed goes with its descriptor: SQLite would copy it over what others have written since, and remove theirs.
+    if !isLogInPlace { _ = coffer_sqlite3_db_config_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil) }
     // What cannot be closed, as a copy of it is under way, goes on to use its files.
     if sqlite3_close(handle) == SQLITE_OK { files.close() }
+  }
+
+  /// False also where nobody can tell.
+  private var isLogInPlace: Bool {
+    do throws(StoreError) { return try files.isLogInPlace() } catch { return false }
   }
 
   /// Compiles one statement, to be kept.
@@ -155,7 +164,7 @@ final class Connection {
     var flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     flags |= options.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var name = path.string
-    if options.isMirror {
+    if options.isMirror || options.openFolder != nil {
       name = ReadOnlyMedium.immutable(path)
       flags |= SQLITE_OPEN_URI
     } else if try ReadOnlyMedium.holds(path) {

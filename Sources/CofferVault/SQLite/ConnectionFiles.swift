@@ -14,6 +14,9 @@ final class ConnectionFiles {
   let name: UnsafeMutablePointer<CChar>
   /// Whether SQLite asked for a file that is none of a vault's, which only a journal can have named.
   private(set) var wasAskedForAnotherFile = false
+  /// What stood in the place of the write-ahead log, and of the memory beside it, when SQLite opened the one and was seen to have the other; nil
+  /// where it has none open.
+  private var log: [String: FileIdentity?]?
 
   private let base: UnsafeMutablePointer<sqlite3_vfs>
   private let system: UnsafeMutablePointer<sqlite3_vfs>
@@ -53,6 +56,21 @@ final class ConnectionFiles {
     system.deallocate()
     name.deallocate()
     methods.deallocate()
+  }
+
+  /// Whether the write-ahead log that SQLite has open still has its name: one that was removed takes commits which nobody will read. Within a
+  /// transaction.
+  func isLogInPlace() throws(StoreError) -> Bool {
+    guard let log else { return true }
+    for suffix in ["-wal", "-shm"] {
+      let found = try Stat.ofLink(FilePath(database + suffix))?.identity
+      guard let known = log[suffix] else {
+        self.log?.updateValue(found, forKey: suffix)
+        continue
+      }
+      guard known == found else { return false }
+    }
+    return true
   }
 
   /// From now on pages are read unchecked: for a copy of the file as it is, which looks into none.
@@ -123,12 +141,20 @@ extension ConnectionFiles {
     let code = base.pointee.xOpen(base, name, file, flags, given)
     guard code == SQLITE_OK, let kind, let file else { return code }
     file.pointee.pMethods = CheckedMethods.put(over: file.pointee.pMethods, at: methods + kind)
+    if flags & SQLITE_OPEN_WAL != 0 { log = ["-wal": identity(of: name)] }
     return code
   }
 
   fileprivate func delete(_ name: UnsafePointer<CChar>?, _ syncsFolder: Int32) -> Int32 {
     guard isSideFile(name) else { return refuse() }
+    if let name, isNamed(name, "-wal") { log = nil }
     return base.pointee.xDelete(base, name, syncsFolder)
+  }
+
+  /// What stands there; nil where nothing does, or nobody can tell.
+  private func identity(of name: UnsafePointer<CChar>?) -> FileIdentity? {
+    guard let name else { return nil }
+    do throws(StoreError) { return try Stat.ofLink(FilePath(platformString: name))?.identity } catch { return nil }
   }
 
   fileprivate func access(_ name: UnsafePointer<CChar>?, _ flags: Int32, _ found: UnsafeMutablePointer<Int32>?) -> Int32 {

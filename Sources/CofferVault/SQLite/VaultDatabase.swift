@@ -49,6 +49,7 @@ final class VaultDatabase: VaultRows {
     do throws(StoreError) { return try open(path) } catch {
       switch error.kind {
       case .readOnly: return try open(path, .init(access: .readOnly))
+      case .denied: return try openFile(path, besideWhich: error)
       case .noSpace where isBrief: return try open(path, .init(isAlone: true))
       case .noSpace:
         throw StoreError(
@@ -59,12 +60,25 @@ final class VaultDatabase: VaultRows {
     }
   }
 
+  /// Opens the file alone, where it is this user's and nothing stands beside it, in a folder that is not to be trusted with a file of SQLite's.
+  ///
+  /// - Throws: `error` where this does not help.
+  private static func openFile(
+    _ path: FilePath, besideWhich error: StoreError
+  ) throws(StoreError) -> sending VaultDatabase {
+    guard let resolved = try VaultFile(path).found(), try SideFiles.first(beside: resolved) == nil,
+      let file = try DatabaseFile.existing(resolved)
+    else { throw error }
+    return try VaultDatabase(Connection(file, .init(access: .readOnly, openFolder: error)))
+  }
+
   /// Over a connection to a file with a vault's tables, which are checked here.
   init(_ connection: Connection) throws(StoreError) {
     self.connection = connection
     place = connection.options.isMirror ? .mirror(connection.path) : .file(connection.path)
     schemaVersion = try connection.read { () throws(StoreError) in try SchemaCheck.run(on: connection) }
     try connection.settleDurability()
+    _ = try connection.files.isLogInPlace()
   }
 
   /// Over a connection to a file whose tables were made in the transaction that is under way.
@@ -90,6 +104,7 @@ final class VaultDatabase: VaultRows {
 
   func beginWriting() throws(StoreError) {
     try place.checkIsNoMirror()
+    if let error = connection.options.openFolder { throw error }
     (writtenState, stateBefore) = (nil, nil)
     try connection.begin(.beginWriting)
     sweepOnce()
@@ -100,8 +115,20 @@ final class VaultDatabase: VaultRows {
     }
   }
 
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/moved`` where the log is gone; `.outcomeUnknown` where it went meanwhile.
   func commit() throws(StoreError) {
+    guard try connection.files.isLogInPlace() else {
+      rollBack()
+      throw Self.moved(.moved, "the vault's write-ahead log was removed or replaced under this program", path)
+    }
     try connection.commit { () throws(StoreError) in try hasWritten(since: stateBefore) }
+    guard try connection.files.isLogInPlace(), try connection.file.isInPlace() else {
+      throw Self.moved(.outcomeUnknown, "the vault was moved away or replaced while the change was made durable", path)
+    }
+  }
+
+  private static func moved(_ kind: StoreError.Kind, _ what: String, _ path: FilePath) -> StoreError {
+    StoreError(kind, what, place: path.string, cure: "find out what copied files here, and open the vault again")
   }
 
   func flush() throws(StoreError) { try connection.flush() }
@@ -133,7 +160,7 @@ final class VaultDatabase: VaultRows {
     schemaVersion = try SchemaCheck.run(on: connection)
   }
 
-  /// Costs one `lstat`. A mirror that was refreshed is a file of its own, and the one that is open as good as it was.
+  /// Costs one `lstat`; a commit looks at the log, too. A mirror that was refreshed is a file of its own, and the one that is open as good as it was.
   func isInPlace() throws(StoreError) -> Bool { if connection.options.isMirror { true } else { try connection.file.isInPlace() } }
 
   /// SQLite finds each row where it is asked for.

@@ -111,7 +111,7 @@ struct NewSlot: ~Copyable, Sendable {
 struct SlotPlan: ~Copyable, Sendable {
   /// Slots that the next header does not have.
   var dropped: Set<SlotID> = []
-  /// The only slots that stay, where the caller named them: one that another process added meanwhile does not.
+  /// The only slots that stay, where the caller named them.
   var only: Set<SlotID>?
   /// New labels by slot.
   var labels: [SlotID: String] = [:]
@@ -119,8 +119,10 @@ struct SlotPlan: ~Copyable, Sendable {
   var added: NewSlot?
   /// The floor of passphrase costs from now on, where it changes.
   var floor: PassphraseCost?
-  /// Slots that must be there still when the change is made.
-  var expected: Set<SlotID> = []
+  /// Slots that must be there still, with the same key pair, when the change is made.
+  var expected: [SlotID: PublicKey32] = [:]
+  /// The only slots that may be there then, where somebody was shown them.
+  var shown: Set<SlotSummary.ID>?
 
   /// Whether the slot `id` of the present header is in the next one as well, as it was or replaced.
   borrowing func keeps(_ id: SlotID) -> Bool { only?.contains(id) ?? !dropped.contains(id) }

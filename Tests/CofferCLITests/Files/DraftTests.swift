@@ -190,7 +190,7 @@ struct DraftTests {
     try home.transcript(line, err: "there is a file already", exit: 73)
     #expect(try home.content("key") == String(key.dropLast(9)))
     _ = try home.file("key", key)
-    try home.transcript(line, err: "was there already, and is taken for that of an init that was interrupted")
+    try home.transcript(line, err: "was there already, and is taken for that of a command that was interrupted")
     #expect(try home.content("key") == key)
     try home.transcript("vault list", with: ["COFFER_KEY_FILE": home.path + "/key"])
     // One that fails leaves what it found, and takes back what it made.

@@ -32,6 +32,39 @@ struct NewKeyFileTests {
     #expect(unknown > 0)
   }
 
+  @Test func `what was killed between its key file and its slot or vault is repeated with the same words`() throws {
+    let home = try Home.withVault()
+    // A key file that a killed command left: of this user alone, generated, and of no slot.
+    func left(_ name: String) throws -> String {
+      let other = try Home.withVault()
+      return try home.file(name, other.content("key"))
+    }
+    for (name, line) in [
+      ("slot", "vault slot add --new-key-file"),
+      ("both", "vault slot add --new-passphrase-file \(try home.file("p", "four plain old words")) --new-key-file"),
+      ("export", "vault export \(home.path)/new.sqlite --new-key-file"),
+    ] {
+      let key = try left(name)
+      let content = try home.content(name)
+      try home.transcript("\(line) \(key) --min-strength 0", err: "taken for that of a command that was interrupted")
+      #expect(try home.content(name) == content)
+    }
+    #expect(try home.coffer("vault list --key-file \(home.path)/slot", with: ["COFFER_KEY_FILE": ""]).status == 0)
+    #expect(try home.coffer("--vault \(home.path)/new.sqlite vault list --key-file \(home.path)/export").status == 0)
+    // One whose slot was made before the answer was lost.
+    let slots = try home.coffer("vault slot list").out
+    for line in ["slot", "both --new-passphrase-file \(home.path)/p"] {
+      let again = try home.coffer("vault slot add --json --min-strength 0 --new-key-file \(home.path)/\(line)")
+      #expect(again.status == 0 && again.err.contains("opens the vault already"), "\(again.err)")
+    }
+    #expect(try home.coffer("vault slot list").out == slots)
+    try home.transcript(
+      "vault export \(home.path)/new.sqlite --new-key-file \(home.path)/export", err: "stands there already", exit: 73)
+    #expect(home.exists("export"))
+    chmod(try left("open"), 0o644)
+    try home.transcript("vault slot add --new-key-file \(home.path)/open", err: "there is a file already", exit: 73)
+  }
+
   @Test func `a key file is taken back when its slot was refused, and none that stood there before is touched`() throws {
     let home = try Home.withVault()
     let old = try home.file("old", "mine")

@@ -43,6 +43,7 @@ struct FuzzCampaign {
     case .unauthentic: "tampered"
     case .newer: "newerFormat"
     case .contradicted: "CONTRADICTED"
+    case .spent: "SPENT"
     case .memory: "NO MEMORY"
     }
   }

@@ -151,6 +151,57 @@ import Testing
     #expect(try !vault.isInPlace())
   }
 
+  @Test(arguments: [["-wal"], ["-shm"], ["-wal", "-shm"]], [false, true])
+  func `no commit is acknowledged once the log that takes it was removed, also where another one stands there`(
+    removed: [String], isReplaced: Bool
+  ) throws {
+    let vault = try fixture.create()
+    try vault.write { () throws(StoreError) in try vault.putState(bytes: [5]) }
+    for suffix in removed {
+      #expect(unlink(fixture.side(suffix)) == 0)
+      if isReplaced { try fixture.write([], to: fixture.side(suffix)) }
+    }
+    for _ in 0..<2 {
+      expectError(.moved) { () throws(StoreError) in try vault.write { () throws(StoreError) in try vault.putState(bytes: [6]) } }
+    }
+    vault.close()
+    if isReplaced { #expect(removed.allSatisfy { access(fixture.side($0), F_OK) == 0 }, "what stands there is another's") }
+  }
+
+  @Test func `the log that another connection removes as it closes is not missed`() throws {
+    let first = try fixture.create()
+    try first.write { () throws(StoreError) in try first.putState(bytes: [5]) }
+    for number in 6..<9 {
+      let second = try fixture.open()
+      try second.write { () throws(StoreError) in try second.putState(bytes: [UInt8(number)]) }
+      second.close()
+      try first.write { () throws(StoreError) in try first.putState(bytes: [UInt8(number)]) }
+    }
+  }
+
+  @Test(arguments: [mode_t(0o755), 0o777, 0o770])
+  func `a file that is only read may be in any folder, and nothing beside it is believed`(
+    mode: mode_t
+  ) throws {
+    try fixture.create().close()
+    #expect(chmod(fixture.folder.string, mode) == 0)
+    defer { chmod(fixture.folder.string, 0o700) }
+    #expect(fixture.openingError()?.kind == .denied)
+    let vault = try VaultDatabase.openToRead(fixture.vault)
+    #expect(vault.isReadOnly)
+    _ = try vault.read { () throws(StoreError) in try vault.stateBytes() }
+    expectError(.denied) { () throws(StoreError) in try vault.write { () throws(StoreError) in } }
+    #expect(fixture.names == ["vault.sqlite"])
+    vault.close()
+    for suffix in SideFiles.suffixes {
+      try fixture.write([], to: fixture.side(suffix))
+      expectError(.denied) { () throws(StoreError) in _ = try VaultDatabase.openToRead(fixture.vault) }
+      unlink(fixture.side(suffix))
+    }
+    #expect(chmod(fixture.vault.string, 0o644) == 0)
+    expectError(.denied) { () throws(StoreError) in _ = try VaultDatabase.openToRead(fixture.vault) }
+  }
+
   @Test func `a path with odd characters works and its cure can be run`() throws {
     let vault = fixture.folder.appending("it's 100%?#&.sqlite")
     try VaultDatabase.create(at: vault) { _ in }.close()

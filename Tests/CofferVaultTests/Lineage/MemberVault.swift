@@ -93,6 +93,29 @@ final class MemberVault {
     return credentials
   }
 
+  /// A vault of the removed member's, or of somebody's who never had a key, with a slot of his own.
+  func forged(_ epoch: UInt64, byMember: Bool) throws -> (header: [UInt8], key: EpochKey) {
+    let key = try EpochKey(vault, epoch)
+    var draft = HeaderDraft(vault: vault, epoch: epoch)
+    let mixes = byMember ? mixes : [:]
+    let theirs = NewSlot.recipient(Self.attacker)
+    let place = SlotPlace(vault: vault)
+    draft.slots = try header.slots.map { try $0.sealed(key, mix: mixes[$0.id]) }
+    draft.slots.append(try theirs.sealed(key.key(), key.mark, place: place))
+    draft.slots.sort { $0.id < $1.id }
+    draft.mixes = mixes
+    draft.entries = (1..<min(epoch, Self.removal + 1)).map { epoch in
+      byMember && epoch < Self.removal ? keys[Int(epoch) - 1].entry : .random(epoch)
+    }
+    return (try draft.bytes(key), key)
+  }
+
+  static let attacker: PublicKey32 = {
+    do { return try SecretBytes.random(32).withUnsafeBytes { KeyAgreement.publicKey(of: $0) } } catch {
+      preconditionFailure("\(error)")
+    }
+  }()
+
   /// Puts the genuine rows back, under whoever has the file open.
   func putBack() throws {
     let copying = Self.tables.map { "DELETE FROM main.\($0); INSERT INTO main.\($0) SELECT * FROM g.\($0);" }.joined()

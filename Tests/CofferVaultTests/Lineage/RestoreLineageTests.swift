@@ -78,34 +78,11 @@ import Testing
     }
   }
 
-  /// A vault of the removed member's, or of somebody's who never had a key, with a slot of his own.
-  private func forged(_ epoch: UInt64, byMember: Bool) throws -> (header: [UInt8], key: EpochKey) {
-    let key = try EpochKey(world.vault, epoch)
-    var draft = HeaderDraft(vault: world.vault, epoch: epoch)
-    let mixes = byMember ? world.mixes : [:]
-    let theirs = NewSlot.recipient(Self.attacker)
-    let place = SlotPlace(vault: world.vault)
-    draft.slots = try world.header.slots.map { try $0.sealed(key, mix: mixes[$0.id]) }
-    draft.slots.append(try theirs.sealed(key.key(), key.mark, place: place))
-    draft.slots.sort { $0.id < $1.id }
-    draft.mixes = mixes
-    draft.entries = (1..<min(epoch, MemberVault.removal + 1)).map { epoch in
-      byMember && epoch < MemberVault.removal ? world.keys[Int(epoch) - 1].entry : .random(epoch)
-    }
-    return (try draft.bytes(key), key)
-  }
-
-  private static let attacker: PublicKey32 = {
-    do { return try SecretBytes.random(32).withUnsafeBytes { KeyAgreement.publicKey(of: $0) } } catch {
-      preconditionFailure("\(error)")
-    }
-  }()
-
   /// The attacker's slot is in no header that a restore has made.
   private func expectNoSlotOfTheAttacker(_ location: SourceLocation = #_sourceLocation) throws {
     let database = try VaultDatabase.open(world.place.path)
     let header = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
-    #expect(!header.slots.contains { $0.frame.publicKey == Self.attacker }, sourceLocation: location)
+    #expect(!header.slots.contains { $0.frame.publicKey == MemberVault.attacker }, sourceLocation: location)
   }
 
   @Test(arguments: [1, 3] as [UInt64])
@@ -150,7 +127,7 @@ import Testing
   {
     #expect(try answer(pins, .owner) == "genuine" && answer(others, .recipient, MemberVault.removal) == "genuine")
     for epoch in [MemberVault.removal, MemberVault.removal + 1, 1 << 40] {
-      let (header, key) = try forged(epoch, byMember: byMember)
+      let (header, key) = try world.forged(epoch, byMember: byMember)
       for (opener, folder) in [(Opener.owner, pins), (.recipient, others)] {
         try world.put(header, under: key)
         // Who was removed would be back; and what opens for a recipient alone is proven by nothing as old as it.
@@ -169,7 +146,7 @@ import Testing
       #expect(try answer(pins, .owner) == "genuine")
     }
     // A backup of the removal's epoch, or a later one, is proof of what the member does not know, also where nothing else is.
-    let (header, key) = try forged(MemberVault.removal + 1, byMember: true)
+    let (header, key) = try world.forged(MemberVault.removal + 1, byMember: true)
     try world.put(header, under: key)
     #expect(try refusal(backup(MemberVault.removal), .owner, options(nil)) == .forked)
     try world.put(header, under: key)
@@ -192,7 +169,7 @@ import Testing
     }
     #expect(try answer(pins, .owner) == "genuine")
     // A header that nothing opens: it may be a newer key's, or anything.
-    let (header, key) = try forged(MemberVault.removal + 1, byMember: false)
+    let (header, key) = try world.forged(MemberVault.removal + 1, byMember: false)
     try world.put(header, under: key)
     let unopened = try said(MemberVault.removal, options(pins))
     #expect(unopened.contains("a header of key epoch 5 stands there, and nothing that was given opens it"), "\(unopened)")
@@ -208,7 +185,7 @@ import Testing
   @Test func `a backup that someone forged for a recipient is refused, whatever stands there`() throws {
     #expect(try answer(others, .recipient, MemberVault.removal) == "genuine")
     for epoch in [2, MemberVault.removal, MemberVault.removal + 1, 1 << 40] {
-      let (header, key) = try forged(epoch, byMember: false)
+      let (header, key) = try world.forged(epoch, byMember: false)
       try world.put(header, under: key)
       try world.place.attack("PRAGMA wal_checkpoint(TRUNCATE)")
       let backup = backups.path.appending("forged \(epoch)")

@@ -86,16 +86,74 @@ import Testing
     #expect(try pinned.refusal() == nil)
   }
 
-  @Test func `a vault moved elsewhere is known by its id`() throws {
+  @Test func `a copy at another path is read alone, by a pin of its own, until it is accepted, and the vault's own pin stays`()
+    throws
+  {
     let pinned = try PinnedVault()
-    let older = try pinned.bytes()
+    let copy = pinned.place.folder.appending("copy.sqlite")
+    func put(_ bytes: Data) throws {
+      try bytes.write(to: URL(fileURLWithPath: copy.string))
+      chmod(copy.string, 0o600)
+    }
+    func open() throws -> LockedVault { try LockedVault.open(copy, options: pinned.options) }
+    func unlock() throws -> UnlockedVault { try open().unlock(with: TemporaryVault.credentials()) }
+    let oldest = try pinned.bytes()
+    try pinned.write("old")
+    let old = try pinned.bytes()
     try pinned.write("newer")
+    let generation = try pinned.locked.pinMemory().seen
+    try put(old)
+    try open().checkAge()
+    #expect(try open().pinMemory().seen == nil)
+    do {
+      let vault = try unlock()
+      #expect(text(try vault.get(pinned.name)) == "old")
+      for write: () throws -> Void in [
+        { try vault.set(form("x"), for: pinned.name) }, { try vault.rotate() }, { try vault.rehearse([.remove(pinned.name)]) },
+        { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) },
+      ] { #expect(kind(write) == .readOnly) }
+    }
+    // Of the copy too an older one is noticed; and that it is older than the vault is no matter.
+    try put(oldest)
+    #expect(kind { _ = try unlock() } == .rolledBack && kind { try open().checkAge() } == .rolledBack)
+    try put(old)
+    _ = try unlock().lock()
+    try put(oldest)
+    _ = try open().unlockAcceptingPin(with: TemporaryVault.credentials()).lock()
+    let accepted = try unlock()
+    try accepted.set(form("written in the copy"), for: pinned.name)
+    #expect(text(try accepted.get(pinned.name)) == "written in the copy")
+    _ = try accepted.lock()
+    #expect(text(try unlock().get(pinned.name)) == "written in the copy")
+    // The vault's own pin is what it was: nobody puts the copy, or what it was made of, in the vault's place.
+    #expect(try pinned.locked.pinMemory().seen == generation && pinned.refusal() == nil)
+    try pinned.replace(with: old)
+    #expect(try pinned.refusal() == .rolledBack)
+    try pinned.replace(with: Data(contentsOf: URL(fileURLWithPath: copy.string)))
+    #expect(try pinned.refusal() != nil)
+  }
+
+  @Test func `a vault that was moved is written again once somebody has joined it there`() throws {
+    let pinned = try PinnedVault()
     let moved = pinned.place.folder.appending("moved.sqlite")
-    try older.write(to: URL(fileURLWithPath: moved.string))
-    chmod(moved.string, 0o600)
-    #expect(
-      kind { _ = try LockedVault.open(moved, options: pinned.options).unlock(with: TemporaryVault.credentials()) }
-        == .rolledBack)
+    #expect(rename(pinned.place.path.string, moved.string) == 0)
+    let locked = try LockedVault.open(moved, options: pinned.options)
+    #expect(kind { try locked.unlock(with: TemporaryVault.credentials()).set(form("x"), for: pinned.name) } == .readOnly)
+    try locked.join(with: TemporaryVault.credentials()).set(form("x"), for: pinned.name)
+    try locked.unlock(with: TemporaryVault.credentials()).set(form("y"), for: pinned.name)
+  }
+
+  @Test func `a backup that is restored elsewhere leaves the vault and its pin as they are`() throws {
+    let pinned = try PinnedVault()
+    let backup = pinned.place.folder.appending("backup")
+    _ = try pinned.locked.backup(to: backup)
+    try pinned.write("newer")
+    let target = pinned.place.folder.appending("drill.sqlite")
+    _ = try RestorableBackup(backup, toRestoreAt: target).restore(with: TemporaryVault.credentials(), options: pinned.options)
+    let drill = try LockedVault.open(target, options: pinned.options).unlock(with: TemporaryVault.credentials())
+    try drill.set(form("drill"), for: pinned.name)
+    #expect(try text(pinned.unlock().get(pinned.name)) == "newer")
+    try pinned.write("goes on")
   }
 
   @Test func `a backup that was accepted is the truth, and the history left behind a fork`() throws {

@@ -163,6 +163,38 @@ struct ExtremeNumberTests {
     }
   }
 
+  @Test(arguments: ["generation", "epoch"])
+  func `the last number that can be is told, and a restore on purpose starts above the backup`(
+    what: String
+  ) throws {
+    let pinned = try PinnedVault()
+    let backup = pinned.place.folder.appending("backup")
+    _ = try pinned.locked.backup(to: backup)
+    let open = try OpenVault.unlock(.file(pinned.place.path), with: TemporaryVault.credentials(), options: pinned.options)
+    let place = try #require(Self.places.first { $0.name == what })
+    try place.plant(open, Self.most)
+    open.view.database.close()
+    do {
+      let vault = try pinned.unlock()
+      let failure = try expect(.damaged) {
+        if what == "epoch" { try vault.rotate() } else { try vault.set(form("x"), for: pinned.name) }
+      }
+      #expect(failure.what.contains("the last that can be") && failure.remedy == .leaveVault)
+      let target = pinned.place.folder.appending("new.sqlite")
+      #expect(try vault.export(to: target, with: TemporaryVault.credentials()) == 1)
+    }
+    func restore(_ accepting: Bool) throws -> RestoreReport {
+      try RestorableBackup(backup, toRestoreAt: pinned.place.path).restore(
+        with: TemporaryVault.credentials(), options: pinned.options, acceptingOlderKey: accepting)
+    }
+    #expect(kind { _ = try restore(false) } == .rolledBack)
+    #expect(try restore(true).generation < 100)
+    let vault = try pinned.unlock()
+    try vault.set(form("again"), for: pinned.name)
+    try vault.rotate()
+    #expect(try vault.verify().items == 1 && pinned.refusal() == nil)
+  }
+
   @Test(arguments: ["9223372036854775807", "4611686018427387905", "4611686018427387904", "-1", "0"])
   func `nor does a row's own number in the log`(number: String) throws {
     let place = try TemporaryVault()

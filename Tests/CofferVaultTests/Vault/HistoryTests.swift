@@ -159,19 +159,46 @@ import Testing
     #expect(try vault.log().count { $0.event == .pruned } == 5, "a prune that finds nothing commits nothing")
   }
 
-  @Test func `a rename takes the former contents along, behind those that the new name has`() throws {
+  @Test func `a rename takes the former contents along, and what the new name had is gone for good`() throws {
     let vault = try written(4, keeping: 3)
     let new = try ItemName(service: "svc", account: "b")
     try vault.set(form("was there"), for: new, keeping: 5)
     try vault.set(form("was there too"), for: new)
+    try vault.set(form("its field"), for: new.field(named: "f"), keeping: 2)
+    try vault.set(form("its field later"), for: new.field(named: "f"))
     let moved = try vault.apply([.move(name, to: new, if: .always)])
     #expect(moved.map(\.name) == [new] && moved[0].revision == 6 && moved[0].history == 3)
     #expect(try vault.revisions(of: new).map(\.item.revision) == [6, 5, 4, 3])
     #expect(try (3...6).map { try text(vault.get(new, revision: $0)) } == ["value 1", "value 2", "value 3", "value 4"])
+    #expect(try vault.get(new, revision: 2) == nil && vault.get(new, revision: 1) == nil)
+    #expect(try vault.revisions(of: new.field(named: "f")).isEmpty)
     #expect(try numbers(vault).isEmpty && vault.item(name) == nil)
     try vault.apply([.move(new, to: name)])
     #expect(try numbers(vault) == [4, 3, 2, 1] && text(vault.get(name)) == "value 4")
     #expect(try vault.verify().records == 4 + Int(old()) - 3)
+  }
+
+  @Test func `what is deleted while the clock is far behind can be brought back once it is right`() throws {
+    let clock = Mutable(Date(timeIntervalSince1970: 1_700_000_000))
+    let place = try TemporaryVault()
+    let vault = UnlockedVault(
+      try OpenVault.create(
+        at: .file(place.path), with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
+    let month = 30.0 * 86_400
+    for account in ["a", "b"] { try vault.set(form(account), for: ItemName(service: "svc", account: account)) }
+    clock.value = Date(timeIntervalSince1970: 1_000_000)
+    for account in ["a", "b"] {
+      #expect(try vault.remove(ItemName(service: "svc", account: account), keptUntil: clock.value + month))
+    }
+    clock.value = Date(timeIntervalSince1970: 1_700_000_100)
+    try vault.set(form("c"), for: ItemName(service: "svc", account: "c"))
+    #expect(try vault.deleted().map(\.item.name.account) == ["a", "b"])
+    for account in ["a", "b"] { try vault.undelete(ItemName(service: "svc", account: account)) }
+    // One that is a little behind tells the date.
+    clock.value -= 3600
+    #expect(try vault.remove(ItemName(service: "svc", account: "a"), keptUntil: clock.value + month))
+    clock.value += month + 7200
+    #expect(try vault.deleted().isEmpty)
   }
 
   @Test func `rotation, repair, backup and another process keep the past`() throws {

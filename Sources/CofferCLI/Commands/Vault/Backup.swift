@@ -44,8 +44,10 @@ struct VaultRestoreCommand: OpeningCommand {
       that have the vault open as well. The unlocking options open the backup: give the secrets of its time. The vault keeps the slots \
       that it has: what opened the backup, and what the environment names, is tried on it too, and a terminal is asked for its passphrase \
       where neither opens it. Where nothing does, the backup's slots open the vault again: they are named, and that takes a yes at the \
-      terminal, or --older-key.
+      terminal, or --older-key. At a terminal a question is asked before something is replaced.
       """)
+
+  static var idleOptions: Set<String> { [] }
 
   @Argument(help: ArgumentHelp("The backup.", valueName: "file")) var file: String
   @Flag(help: "Also in the place of another vault, of which it is no backup.") var force = false
@@ -56,6 +58,7 @@ struct VaultRestoreCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     try context.places.vault.checkIsNoMirror()
+    try context.checkName()
     try GivenPath.check(file)
     try GivenPath.checkIsFile(file)
     let progress = Progress(context, json: options.json, .restoring)
@@ -75,6 +78,12 @@ struct VaultRestoreCommand: OpeningCommand {
   /// Restores with what the sources have or somebody types.
   private func restore(_ context: Context, _ progress: Progress) throws -> RestoreReport {
     let backup = try RestorableBackup(FilePath(file), toRestoreAt: context.places.vault)
+    if context.showsPlans, !context.places.vault.isFree {
+      let question = "Put this backup of vault \(backup.id) in the place of what is at \(context.places.vault.short)?"
+      guard try context.agrees(question) else {
+        throw Failure(StoreError(.refused, "nothing was restored", cure: "y at the question, or --yes"))
+      }
+    }
     let opening = try Opening(backup.slots, of: .file(FilePath(file)), context)
     var first = Optional(backup)
     return try opening.open { credentials, _ in

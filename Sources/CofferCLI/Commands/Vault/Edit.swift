@@ -68,11 +68,7 @@ struct VaultEditCommand: OpeningCommand {
           .notFound, "the item has no attribute of that name", key: name, cure: "coffer vault show lists its attributes")
       }
     }
-    for (name, value) in attributes {
-      // As it is spelled now: the dictionary would leave the name that it has in another spelling of Unicode.
-      metadata.attributes[name] = nil
-      metadata.attributes[name] = value
-    }
+    Attributes.merge(attributes, into: &metadata.attributes)
     return metadata
   }
 

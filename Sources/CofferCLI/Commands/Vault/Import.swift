@@ -51,8 +51,8 @@ struct VaultImportCommand: OpeningCommand {
       throw ValidationError(
         from == .coffer ? "a vault is a file, not standard input" : "a pass store is a folder, not standard input")
     }
-    guard from == nil || from == .coffer || other.isEmpty else {
-      throw ValidationError("--other-… opens another vault, and is for --from coffer alone")
+    guard from == nil || from == .coffer || (other.isEmpty && !other.olderKey) else {
+      throw ValidationError("--other-… and --older-key are about another vault, and for --from coffer alone")
     }
   }
 
@@ -62,15 +62,16 @@ struct VaultImportCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     if !dryRun { try context.places.vault.checkIsNoMirror() }
-    var vault = try context.openedVault()
+    let source = ImportSource(
+      format: from, path: path, service: service, firstLineOnly: firstLine, other: other, context: context)
+    // Of a copy of the vault, the vault's own key tells whether it may be one.
+    var vault = if try source.isCopy() { OpenedVault.here(try context.unlockedVault()) } else { try context.openedVault() }
     let (reading, progress) = (Progress(context, json: options.json, .reading), Progress(context, json: options.json, .importing))
     defer {
       reading.clear()
       progress.clear()
     }
-    let source = ImportSource(
-      format: from, path: path, service: service, firstLineOnly: firstLine, other: other, context: context)
-    let found = try source.read(reading)
+    let found = try source.read(reading, beside: vault)
     reading.clear()
     if !vault.takes(found.items) {
       context.note("so many items are more than the agent takes at once, so the vault is unlocked here")
@@ -78,14 +79,14 @@ struct VaultImportCommand: OpeningCommand {
     }
     if !context.showsPlans || verbose { for remark in found.remarks { context.note(remark) } }
     if context.showsPlans {
-      let plan = ImportPlan(found, try add(found.items, to: vault, isTrial: true))
+      let plan = ImportPlan(found, try add(found.items, to: vault, isTrial: true, context))
       Output.message(plan.text)
       if !verbose, !found.remarks.isEmpty { Output.message("--verbose names what is left out and renamed.") }
       guard try dryRun || context.agrees("Import them?") else {
         throw Failure(StoreError(.refused, "nothing was imported", cure: "y at the question, or --yes"))
       }
     }
-    let report = try add(found.items, to: vault, isTrial: dryRun) { progress.show($0, found.items.count) }
+    let report = try add(found.items, to: vault, isTrial: dryRun, context) { progress.show($0, found.items.count) }
     progress.clear()
     try tell(ImportPlan(found, report), found.leftOut, context)
     if dryRun { context.note("nothing was changed: this was --dry-run") }
@@ -99,11 +100,13 @@ struct VaultImportCommand: OpeningCommand {
   }
 
   private func add(
-    _ items: [ImportedItem], to vault: borrowing OpenedVault, isTrial: Bool, progress: (Int) -> Void = { _ in }
+    _ items: [ImportedItem], to vault: borrowing OpenedVault, isTrial: Bool, _ context: Context,
+    progress: (Int) -> Void = { _ in }
   ) throws -> ImportReport {
     let policy = onDuplicate?.policy ?? (replace ? .replace : keep ? .keep : .refuse)
     do throws(StoreError) {
-      return try vault.add(items, duplicates: policy, isTrial: isTrial, progress: progress)
+      return try vault.add(
+        items, duplicates: policy, keeping: HistoryOptions.standard(nil, context), isTrial: isTrial, progress: progress)
     } catch {
       guard error.kind == .alreadyExists else { throw error }
       throw StoreError(

@@ -52,7 +52,24 @@ struct VaultRotateCommand: OpeningCommand {
     let slots = try vault.slots()
     let named = Set(try only.map { try slots.named($0).summary.id })
     let kept = only.isEmpty ? slots : slots.filter { named.contains($0.summary.id) }
-    try Rotation(sealingTo: kept, of: slots).perform(vault, context, json: options.json)
+    try Rotation(sealingTo: kept, of: slots).perform(vault, context, json: options.json) { vault, shown, progress in
+      try vault.rotate(only: only.isEmpty ? nil : Array(named), shown: shown, progress: progress)
+    }
+  }
+}
+
+extension SlotReport {
+  /// Those that are not among `known`, as another program added them meanwhile.
+  func added(to known: [VaultStatus.Slot]) -> [VaultStatus.Slot] {
+    (slots + removed).filter { slot in !known.contains { $0.summary.id == slot.summary.id } }
+  }
+
+  /// Names them.
+  func noteAdded(to known: [VaultStatus.Slot], _ context: Context) {
+    for slot in added(to: known) {
+      let fate = slots.contains(slot) ? "opens the vault too" : "was removed too"
+      context.note("a slot was added meanwhile, and \(fate): \(slot.summary.id), \(slot.words)")
+    }
   }
 }
 
@@ -66,26 +83,33 @@ struct Rotation {
     removed = slots.filter { slot in !kept.contains(slot) }
   }
 
-  /// Shows the slots, asks, rotates and answers.
+  /// Shows the slots, asks, has `change` change the key, and answers.
   ///
+  /// - Parameter change: is given the slots that were shown; nil where nobody was asked.
   /// - Throws: a usage failure without a terminal to ask at and without --yes.
-  func perform(_ vault: borrowing UnlockedVault, _ context: Context, json: Bool) throws {
+  func perform(
+    _ vault: borrowing UnlockedVault, _ context: Context, json: Bool,
+    _ change: (borrowing UnlockedVault, [SlotSummary.ID]?, (Int, Int) -> Void) throws -> SlotReport
+  ) throws {
     try agree(context)
     let progress = Progress(context, json: json, .rotating)
     defer { progress.clear() }
-    // Named, so that a slot that was added since the list was shown is not sealed to.
-    try vault.rotate(only: kept.map(\.summary.id), progress: progress.show)
+    let all = kept + removed
+    let report = try change(vault, context.yes ? nil : all.map(\.summary.id), progress.show)
     progress.clear()
+    report.noteAdded(to: all, context)
     // Who has removed the slot that opened the vault sees no more of it: another secret tells the invitation.
-    let invitation = kept.contains(where: \.isInUse) ? try vault.invitation() : nil
+    let invitation = report.slots.contains(where: \.isInUse) ? try vault.invitation() : nil
     if json {
       return try Output.line(
         JSONText.encode(
-          Answer(slots: kept.map(SlotJSON.init), removed: removed.map(SlotJSON.init), invitation: invitation?.description)))
+          Answer(
+            slots: report.slots.map(SlotJSON.init), removed: report.removed.map(SlotJSON.init),
+            invitation: invitation?.description)))
     }
     context.done(
-      "new key, sealed to \(counted(kept.count, "slot")) (\(kept.map(\.words).joined(separator: ", ")))",
-      elsewhere: "the vault has a new key, sealed to \(counted(kept.count, "slot"))")
+      "new key, sealed to \(counted(report.slots.count, "slot")) (\(report.slots.map(\.words).joined(separator: ", ")))",
+      elsewhere: "the vault has a new key, sealed to \(counted(report.slots.count, "slot"))")
     guard let invitation else { return context.note("coffer vault pin show prints the new invitation") }
     try NewInvitation.show(invitation, NewInvitation.ofNewKey, context)
   }

@@ -32,7 +32,7 @@ struct VaultMergeCommand: OpeningCommand {
     try other.checkIsAnother(than: context.places.vault)
     var own = Credentials()
     let vault = try context.unlockedVault { own = try $0.copied() }
-    let source = try other.unlock(orWith: own)
+    let source = try other.unlock(beside: vault, orWith: own)
     let progress = Progress(context, json: options.json, .comparing)
     defer { progress.clear() }
     if context.showsPlans {
@@ -50,13 +50,14 @@ struct VaultMergeCommand: OpeningCommand {
     if dryRun { context.note("nothing was changed: this was --dry-run") }
   }
 
+  /// - Parameter source: whose key was found to be one that may be merged.
   private func merge(
     _ source: borrowing UnlockedVault, into vault: borrowing UnlockedVault, isTrial: Bool, _ progress: Progress,
     _ context: Context
   ) throws -> MergeReport {
     try vault.merge(
       source, keeping: past.keeping(nil, context), keptUntil: Settings(context).keptUntil, isTrial: isTrial,
-      leavingOut: \.isOfLogin, progress: progress.show)
+      acceptingOlderKey: true, leavingOut: \.isOfLogin, progress: progress.show)
   }
 
   /// What is merged into what.

@@ -68,7 +68,8 @@ struct PinAcceptCommand: OpeningCommand {
     commandName: "accept", abstract: "Believe the vault as it stands there now: an older copy, or another vault.",
     discussion: """
       For a backup that you put back, or a vault that you replaced. Whoever put it there without you would want you to do this: \
-      be sure first that the newer vault is lost, or is not wanted. What this machine has seen of the vault in other places is forgotten too.
+      be sure first that the newer vault is lost, or is not wanted. A copy of a vault that this machine knows at another place can be written \
+      from then on, and what was seen of the vault at that place stays.
       """)
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -82,11 +83,7 @@ struct PinAcceptCommand: OpeningCommand {
     do throws(StoreError) { seen = try locked.pinMemory().seen } catch {}
     let vault = try context.opening(locked) { try locked.unlockAcceptingPin(with: $0) }
     let status = try vault.status()
-    if let seen, seen > status.generation {
-      context.note(
-        "that generation \(seen) of it was seen here is forgotten: an older copy is not noticed in any other place of this vault either"
-      )
-    }
+    if let seen, seen > status.generation { context.note("that generation \(seen) of it was seen here is forgotten") }
     if options.json {
       return try Output.line(JSONText.encode(Answer(id: vault.id.description, generation: status.generation)))
     }

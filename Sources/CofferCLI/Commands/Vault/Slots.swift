@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
 internal import CofferVault
+internal import SystemPackage
 
 struct SlotCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -68,8 +69,29 @@ struct SlotAddCommand: OpeningCommand {
     if let recipient { return try add(recipient, to: vault, context) }
     if recoveryCode { return try addRecoveryCode(to: vault, context) }
     // Answered outside: an answer that cannot be printed must not take the key file from a slot that is made.
-    let slot = try secrets.using { credentials in try vault.addSlot(credentials, label: label) }
+    let isThere = new.newKeyFile.map { FileFacts.exists(FilePath($0)) } ?? false
+    let slot = try secrets.using { credentials in
+      if isThere, let slot = try Self.slot(of: vault, thatOpensWith: credentials) {
+        context.note("the key file opens the vault already, and no slot was added")
+        return slot
+      }
+      return try vault.addSlot(credentials, label: label)
+    }
     try answer(slot, context)
+  }
+
+  /// The slot that a command which was killed has made with this key file; nil where it made none.
+  private static func slot(
+    of vault: borrowing UnlockedVault, thatOpensWith credentials: borrowing Credentials
+  ) throws(StoreError) -> SlotSummary? {
+    let kind = credentials.passphrase == nil ? SlotKind.keyFile : .passphraseAndKeyFile
+    do throws(StoreError) {
+      let opened = try LockedVault.open(vault.place, options: .withoutPins).unlock(with: credentials.copied())
+      return try opened.slots().first { $0.isInUse && $0.summary.kind == kind }?.summary
+    } catch {
+      guard error.kind == .wrongSecret else { throw error }
+      return nil
+    }
   }
 
   private static func given(_ text: String) throws -> Recipient {
@@ -130,7 +152,9 @@ struct SlotRemoveCommand: OpeningCommand {
       throw StoreError(
         .lastSlot, "this is the last slot, and nothing would open the vault", key: slot, cure: "coffer vault slot add, first")
     }
-    try rotation.perform(vault, context, json: options.json)
+    try rotation.perform(vault, context, json: options.json) { vault, shown, progress in
+      try vault.removeSlot(removed.summary.id, shown: shown, progress: progress)
+    }
   }
 }
 

@@ -56,6 +56,10 @@ struct VaultSetCommand: OpeningCommand {
       throw StoreError(
         .alreadyExists, "there is such an item already", key: name.description, cure: "leave --create out to replace it")
     }
+    if !metadata.attributes.isEmpty, var kept = old?.metadata.attributes {
+      Attributes.merge(metadata.attributes, into: &kept)
+      metadata.attributes = kept
+    }
     if expiry == .keep { metadata.expires = old?.metadata.expires }
     let value = try source.read("value of \(name)", context)
     let item = try items.set(

@@ -220,7 +220,7 @@ struct VaultLogCommand: OpeningCommand {
 
   private struct Row: Encodable {
     let sequence: UInt64, date: String, event: String, user: UInt32, process: UInt32, program: String
-    let service: String?, account: String?, index: String?, slot: String?, openedWith: String
+    let service: String?, account: String?, field: String?, index: String?, slot: String?, openedWith: String
 
     init(_ entry: VaultLogEntry) {
       sequence = entry.sequence
@@ -231,6 +231,7 @@ struct VaultLogCommand: OpeningCommand {
       program = entry.program
       service = entry.item?.service
       account = entry.item?.account
+      field = entry.item.flatMap { $0.field.isEmpty ? nil : $0.field }
       index = entry.index
       slot = entry.slot
       openedWith = entry.openedWith

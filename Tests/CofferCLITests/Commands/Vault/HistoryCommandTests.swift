@@ -57,6 +57,14 @@ struct HistoryCommandTests {
     #expect(try kept("a", in: home) == 12 && list("vault list", in: home)[0]["history"] as? Int == 12)
     try home.transcript("vault set a --no-history", in: "16")
     #expect(try kept("a", in: home) == 0)
+    try home.transcript("vault set a", in: "17", err: "")
+    #expect(try kept("a", in: home) == 0 && home.coffer("vault get a --revision 16").status == 1)
+    try home.transcript("vault set few --history 2", in: "1")
+    for value in 2...5 { try home.transcript("vault set few", in: "\(value)") }
+    #expect(try kept("few", in: home) == 2)
+    try home.transcript("vault import \(try home.file("env", "X=1")) --from env --service s -q", out: "added  s  X\n")
+    try home.transcript("vault set s X", in: "2")
+    try home.transcript("vault get s X --revision 1", out: "1")
     try home.transcript("defaults write coffer.settings history.keep 2")
     for value in 1...4 { try home.transcript("vault set b", in: "\(value)") }
     #expect(try kept("b", in: home) == 2)

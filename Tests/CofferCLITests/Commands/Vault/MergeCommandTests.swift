@@ -122,7 +122,7 @@ struct MergeCommandTests {
     #expect(try here.generation() == 2)
   }
 
-  @Test func `an older copy, one that went its own way under another key, and a stranger's vault are read as they are`() throws {
+  @Test func `an older copy, one that went its own way under a later key, and a stranger's vault are read as they are`() throws {
     let here = try Home.withVault()
     try here.transcript("vault set a", in: "old")
     try here.transcript("vault backup \(here.path)/older -q")
@@ -141,7 +141,52 @@ struct MergeCommandTests {
     try here.transcript("vault get a", out: "theirs")
     // What this machine remembers of the vault is what it was: nothing of the others.
     try here.transcript("vault get b", out: "forked")
-    #expect(try here.coffer("--vault \(here.path)/older vault get a").status == 66)
+    try here.transcript("--vault \(here.path)/older vault get a", out: "old", err: "a copy of vault")
+  }
+
+  @Test(arguments: ["vault merge FILE --other-key-file KEY", "vault import FILE --other-key-file KEY --on-duplicate skip"])
+  func `a copy under an older key is taken over only if somebody says so, and one of another history never`(line: String) throws {
+    let here = try Home.withVault()
+    try here.transcript("vault set a", in: "old")
+    try here.transcript("vault backup \(here.path)/older -q")
+    try FileManager.default.copyItem(atPath: "\(here.path)/older", toPath: "\(here.path)/fork")
+    let elsewhere = try Home()
+    let fork = "--vault \(here.path)/fork --key-file \(here.path)/key"
+    try elsewhere.transcript("vault set b -q \(fork)", in: "forged")
+    try elsewhere.changesKey("vault rotate --yes --quiet \(fork)")
+    try here.transcript("vault delete a --forever")
+    try here.changesKey("vault rotate --yes --quiet")
+    let words = { (file: String) in
+      line.replacing("FILE", with: "\(here.path)/\(file)").replacing("KEY", with: "\(here.path)/key")
+    }
+    let before = try here.generation()
+    for more in ["", " --older-key", " --dry-run", " --yes"] {
+      let answer = try here.coffer(words("fork") + more)
+      #expect(answer.status == 66 && answer.err.contains("not of this vault's history"), "\(answer.err)")
+    }
+    try here.transcript(words("older"), err: "--older-key", exit: 66)
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer(words("older"), in: here)
+    terminal.shows("Take over what is in it all the same?")
+    terminal.type("n\n")
+    terminal.showsAll()
+    #expect(try child.wait() == 66)
+    #expect(try here.generation() == before)
+    let yes = try PseudoTerminal()
+    let agreed = try yes.coffer(words("older") + " --dry-run", in: here)
+    yes.shows("Take over what is in it all the same?")
+    yes.type("y\n")
+    yes.showsAll()
+    #expect(try agreed.wait() == 0)
+    #expect(try here.coffer(words("older") + " --older-key").status == 0)
+    try here.transcript("vault get a", out: "old")
+    // The other way round it is a later key of the vault's own history.
+    try here.transcript("vault backup \(here.path)/newer -q")
+    try elsewhere.transcript(
+      words("newer") + " --vault \(here.path)/older --key-file \(here.path)/key --dry-run",
+      out: try elsewhere.coffer(
+        words("newer") + " --vault \(here.path)/older --key-file \(here.path)/key --dry-run"
+      ).out, err: "nothing was changed")
   }
 
   @Test func `what opens this vault opens a copy of it, and nobody is asked for that again`() throws {

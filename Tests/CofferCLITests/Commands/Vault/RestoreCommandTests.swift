@@ -76,6 +76,27 @@ struct RestoreCommandTests {
     try home.transcript("vault get a --key-file \(home.path)/key", out: "old")
   }
 
+  @Test func `a terminal is asked before a backup takes the place of what is there`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "1")
+    try home.transcript("vault backup --quiet \(home.path)/backup")
+    try home.transcript("vault set a -q", in: "2")
+    for (answer, status, value) in [("n\n", Int32(77), "2"), ("y\n", 0, "1")] {
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer("vault restore \(home.path)/backup", in: home)
+      terminal.shows("in the place of what is at")
+      terminal.type(answer)
+      terminal.showsAll()
+      #expect(try child.wait() == status)
+      try home.transcript("vault get a", out: value)
+    }
+    // Where nothing is replaced nobody is asked.
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("--vault \(home.path)/new.sqlite vault restore \(home.path)/backup", in: home)
+    terminal.showsAll()
+    #expect(try child.wait() == 0 && !terminal.shown.contains("in the place of"))
+  }
+
   @Test
   func `a terminal is asked for the present passphrase, and then whether the backup's slots shall come back`() throws {
     let home = try Home()
@@ -88,7 +109,7 @@ struct RestoreCommandTests {
     try home.transcript("vault backup --quiet \(home.path)/backup")
     try vault.changePassphrase(to: Credentials(passphrase: Home.secret("battery staple")), cost: .testing)
     _ = try vault.lock()
-    let line = "vault restore \(home.path)/backup --passphrase-file \(old)"
+    let line = "vault restore --yes \(home.path)/backup --passphrase-file \(old)"
     let asked = "which is not opened by the backup's (nothing, if there is none): "
     // Nothing is typed, and then no.
     let no = try PseudoTerminal()

@@ -40,6 +40,22 @@ struct SlotCommandTests {
     try home.transcript("vault slot remove \(id.prefix(6)) --yes", err: "this is the last slot", exit: 77)
   }
 
+  @Test(arguments: ["vault rotate", "vault slot remove old"])
+  func `where a person was shown the slots, one that was added meanwhile refuses the change`(line: String) throws {
+    let home = try Home.withVault()
+    try home.transcript("vault slot add -q --label old --new-key-file \(home.path)/old")
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer(line, in: home)
+    terminal.shows("Do you know them all?")
+    try home.transcript("vault slot add -q --label new --new-key-file \(home.path)/new")
+    terminal.type("y\n")
+    terminal.shows("a slot was added meanwhile")
+    terminal.showsAll()
+    #expect(try child.wait() == 75)
+    #expect(try epoch(home) == 1)
+    for key in ["old", "new"] { #expect(try home.coffer("vault list --key-file \(home.path)/\(key)").status == 0) }
+  }
+
   @Test
   func `a recovery code is printed once and opens however it is typed`() throws {
     let home = try Home.withVault()

@@ -119,6 +119,10 @@ struct VaultCommandTests {
     #expect(items.count == 1 && items[0]["service"] as? String == "github" && items[0]["bytes"] as? Int == 7)
     #expect(items[0]["value"] == nil && (items[0]["expires"] as? String)?.hasSuffix("Z") == true)
     try home.transcript("vault set github ada", in: "hunter3", err: "the new value does not expire")
+    try home.transcript("vault set github ada --attribute env=test --attribute new=1 -q", in: "hunter4")
+    for (name, value) in [("env", "test"), ("team", "a=b"), ("new", "1")] {
+      try home.transcript("vault get github --attribute \(name)", out: value)
+    }
     try home.transcript("vault get github --field label", out: "My GitHub")
   }
 

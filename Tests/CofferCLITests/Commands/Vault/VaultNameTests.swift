@@ -39,7 +39,7 @@ struct VaultNameTests {
       "vault list", "vault get a", "vault set a --generate", "vault log", "vault pin show", "vault backup b",
       "vault rotate --yes",
       "unlock", "lock", "get token", "set token --secret --generate", "run --env A=coffer://a -- true",
-      "vault merge \(home.path)/x",
+      "vault merge \(home.path)/x", "init --new-key-file \(home.path)/no", "vault restore \(home.path)/x",
     ] {
       try home.transcript(
         "--vault wrok \(line)",
@@ -80,15 +80,23 @@ struct VaultNameTests {
   }
 
   @Test
-  func `an export and a backup are read where they are, and another state of the vault is refused as everywhere`() throws {
+  func `an export and a backup are read where they are, and a backup is not written`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
     try home.transcript("vault backup \(home.path)/backup -q")
     try home.transcript("vault export \(home.path)/export --new-key-file \(home.path)/exportkey -q")
     let key = ["COFFER_KEY_FILE": home.path + "/exportkey"]
     try home.transcript("--vault \(home.path)/export vault get a", with: key, out: "1", err: "for the first time")
-    try home.transcript("--vault \(home.path)/backup vault get a", out: "1")
+    try home.transcript("--vault \(home.path)/backup vault get a", out: "1", err: "a copy of vault")
     try home.transcript("vault set a", in: "2")
-    try home.transcript("--vault \(home.path)/backup vault get a", err: "older", exit: 66)
+    try home.transcript("--vault \(home.path)/backup vault get a", out: "1", err: "it is read alone")
+    try home.transcript("--vault \(home.path)/backup vault set a", in: "3", err: "coffer vault pin accept", exit: 74)
+    chmod("\(home.path)", 0o755)
+    try home.transcript("--vault \(home.path)/backup vault get a", out: "1", err: "it is read alone")
+    chmod("\(home.path)", 0o700)
+    #expect(try home.coffer("--vault \(home.path)/backup vault pin accept").status == 0)
+    try home.transcript("--vault \(home.path)/backup vault set a -q", in: "3")
+    try home.transcript("vault get a", out: "2")
+    try home.transcript("vault set a -q", in: "4")
   }
 }

@@ -1,0 +1,58 @@
+public import CofferPlatform
+
+extension UnlockedVault {
+  /// Checks that the key of `copy`, where that is a copy of this vault, is of this vault's history: the present one, a later one that comes
+  /// from it, or an older one. A vault of another id passes.
+  ///
+  /// - Parameters:
+  ///   - copy: the other vault.
+  ///   - acceptingOlderKey: whether an older key will do: whoever had it can make such a copy, also somebody who was removed since.
+  /// - Throws: `StoreError` `.forked` for a key of another history, `.rolledBack` for an older one that nobody accepts; what reading throws.
+  public borrowing func checkCopy(_ copy: borrowing UnlockedVault, acceptingOlderKey: Bool = false) throws(StoreError) {
+    guard id == copy.id else { return }
+    try copy.core.read { (copy) throws(StoreError) in
+      try core.read { (vault) throws(StoreError) in try vault.view.checkCopy(copy.view, acceptingOlderKey) }
+    }
+  }
+}
+
+extension LockedVault {
+  /// Unlocks a copy of a vault whatever nobody has proven of it: whoever asks compares it by ``UnlockedVault/checkCopy(_:acceptingOlderKey:)``
+  /// before anything of it is shown.
+  package func unlockCopy(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
+    UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options, trust: .caller))
+  }
+}
+
+extension VerifiedView {
+  /// Within transactions of both: see ``UnlockedVault/checkCopy(_:acceptingOlderKey:)``.
+  func checkCopy(_ copy: VerifiedView, _ acceptingOlderKey: Bool) throws(StoreError) {
+    guard copy.id == id else { return }
+    let (own, found) = (keys.epochMark, copy.keys.epochMark)
+    let isOlder = found.epoch < own.epoch
+    guard try isOlder ? comes(from: found) : copy.comes(from: own) else {
+      throw StoreError(
+        .forked, "the copy's key is not of this vault's history: who had an older key made it, or both got new keys apart",
+        place: copy.place.description,
+        cure: "find out who wrote it; if its items are right, export them to a vault of their own, and take over that")
+    }
+    guard isOlder, !acceptingOlderKey else { return }
+    throw StoreError(
+      .rolledBack,
+      "the copy's key is of epoch \(found.epoch), and the vault's of epoch \(own.epoch): whoever had that key, also who was removed since, can have made the copy",
+      place: copy.place.description,
+      cure: "take over a copy that was made since, or say acceptingOlderKey: true if you know this one",
+      remedy: .acceptOlderCopy)
+  }
+
+  private func comes(from key: EpochMark) throws(StoreError) -> Bool {
+    do throws(FormatError) {
+      _ = try header.openBody(keys, proving: [Anchor(vault: header.vault, key: key, source: .heldKey)])
+      return true
+    } catch .contradicted {
+      return false
+    } catch {
+      throw error.storeError(place: place.description)
+    }
+  }
+}
