@@ -16,6 +16,8 @@ public struct AuthorizationServer: Sendable, Hashable {
   let namesIssuer: Bool
   /// Whether a client's secret goes into the request's body, and not into its header. Source: RFC 6749, 2.3.1.
   public let takesSecretInBody: Bool
+  /// The path of a file with the certificates of the authorities that the server is believed by, in the place of this machine's; nil for these.
+  public let authority: String?
 
   /// A server whose endpoints are known.
   ///
@@ -25,11 +27,13 @@ public struct AuthorizationServer: Sendable, Hashable {
   ///   - authorization: the page for a browser; nil where the server has no such way.
   ///   - revocation: where a token is taken back; nil where the server has no such way.
   ///   - issuer: who the server says it is, where an answer through a browser names it.
+  ///   - authority: the path of a file of certificates, PEM, by which alone the server is believed; nil for `SSL_CERT_FILE`, and for what this
+  ///     machine trusts where that is not set.
   ///   - takesSecretInBody: whether it wants a client's secret in the request's body, as some do; its header is the standard's way.
   /// - Throws: `StoreError` `.invalidName` for an address that is none, or that is not https.
   public init(
     token: String, deviceAuthorization: String? = nil, authorization: String? = nil, revocation: String? = nil,
-    issuer: String? = nil, takesSecretInBody: Bool = false
+    issuer: String? = nil, takesSecretInBody: Bool = false, authority: String? = nil
   ) throws(StoreError) {
     self.token = try Endpoint(token, "token endpoint")
     self.deviceAuthorization = try deviceAuthorization.map { (text) throws(StoreError) in
@@ -40,18 +44,20 @@ public struct AuthorizationServer: Sendable, Hashable {
     self.issuer = issuer
     namesIssuer = false
     self.takesSecretInBody = takesSecretInBody
+    self.authority = authority
   }
 
-  init(_ document: ServerDocument, issuer: String) throws(StoreError) {
-    guard let token = document.texts["token_endpoint"] else {
+  init(_ document: ServerDocument, issuer: String, authority: String?) throws(StoreError) {
+    guard let token = try document.endpoint("token_endpoint") else {
       throw StoreError(
         .damaged, "the server's document names no token endpoint", place: issuer, cure: "check that the address is the issuer's")
     }
-    self.token = try Endpoint(token, "token endpoint")
+    self.token = token
     deviceAuthorization = try document.endpoint("device_authorization_endpoint")
     authorization = try document.endpoint("authorization_endpoint")
     revocation = try document.endpoint("revocation_endpoint")
     self.issuer = issuer
+    self.authority = authority
     namesIssuer = document.namesIssuer
     // Without a word about it the header is meant (RFC 8414, section 2).
     takesSecretInBody = document.methods.map { !$0.contains("client_secret_basic") && $0.contains("client_secret_post") } ?? false
@@ -111,20 +117,24 @@ extension AuthorizationServer {
 extension AuthorizationServer {
   /// The server of `issuer`, by what it says of itself: RFC 8414's document, or OpenID Connect's where there is none.
   ///
-  /// - Parameter issuer: who the server says it is, such as `https://accounts.google.com`.
+  /// - Parameters:
+  ///   - issuer: who the server says it is, such as `https://accounts.google.com`.
+  ///   - authority: as of ``init(token:deviceAuthorization:authorization:revocation:issuer:takesSecretInBody:authority:)``.
   /// - Throws: `StoreError` `.invalidName`; `.unreachable`; `.damaged` where there is no such document, or one of another issuer;
   ///   `.denied` for a certificate that this machine does not trust; `.unsupported` without libcurl; `CancellationError`.
-  public static func discover(issuer: String) async throws -> AuthorizationServer {
-    try await Cancellation.run { try discover(issuer: issuer, $0) }
+  public static func discover(issuer: String, authority: String? = nil) async throws -> AuthorizationServer {
+    try await Cancellation.run { try discover(issuer: issuer, authority: authority, $0) }
   }
 
   /// The same, on the calling thread.
-  package static func discover(issuer: String, _ cancellation: Cancellation?) throws -> AuthorizationServer {
+  package static func discover(
+    issuer: String, authority: String?, _ cancellation: Cancellation?
+  ) throws -> AuthorizationServer {
     let name = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
     _ = try Endpoint(name, "issuer")
     let places = documents(of: name)
     for (index, place) in places.enumerated() {
-      let answer = try HTTPExchange(Endpoint(place, "issuer's document")).get(cancellation)
+      let answer = try HTTPExchange(Endpoint(place, "issuer's document"), authority: authority).get(cancellation)
       if answer.status == 404, index + 1 < places.count { continue }
       try OAuthFailure.checkReached(answer.status, place)
       guard answer.status == 200 else { continue }
@@ -135,7 +145,7 @@ extension AuthorizationServer {
           .damaged, "the document is of another issuer than the one that was asked", place: place,
           cure: "give the issuer as the server names itself")
       }
-      return try AuthorizationServer(document, issuer: found)
+      return try AuthorizationServer(document, issuer: found, authority: authority)
     }
     throw StoreError(
       .damaged, "the server says nothing of its endpoints", place: name,
@@ -182,6 +192,8 @@ struct ServerDocument {
   }
 
   func endpoint(_ name: String) throws(StoreError) -> Endpoint? {
-    try texts[name].map { (text) throws(StoreError) in try Endpoint(text, name.split(separator: "_").joined(separator: " ")) }
+    try texts[name].map { (text) throws(StoreError) in
+      try Endpoint(text, name.split(separator: "_").joined(separator: " "), ofServer: true)
+    }
   }
 }

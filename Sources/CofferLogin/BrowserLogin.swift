@@ -48,7 +48,19 @@ public final class BrowserLogin: Sendable {
   /// The same, on the calling thread.
   package func wait(_ cancellation: Cancellation) throws -> OAuthTokens {
     defer { door.close() }
-    let answer = try door.answer(of: state, within: Self.longestWait, cancellation)
+    let (answer, browser) = try door.answer(of: state, within: Self.longestWait, cancellation)
+    do {
+      let tokens = try tokens(for: answer, cancellation)
+      browser.reply("200 OK", "The server has let you in. You can close this page and go back to the program that opened it.")
+      return tokens
+    } catch {
+      browser.reply("200 OK", "You are not logged in. The program that opened this page says why.")
+      throw error
+    }
+  }
+
+  /// The tokens for what the browser brought.
+  private func tokens(for answer: [String: String], _ cancellation: Cancellation) throws -> OAuthTokens {
     if let issuer = answer["iss"], let expected = client.server.issuer, issuer != expected {
       throw refused("what came back is of another server", cure: "log in again; if it stays so, the page is not the server's")
     }

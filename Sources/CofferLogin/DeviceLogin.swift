@@ -41,9 +41,9 @@ public struct DeviceLogin: Sendable {
       throw StoreError(
         .damaged, "the server's code is none that a person could enter", place: place, cure: "try again, or another server")
     }
-    verificationURL = try Endpoint(page, "page to open").text
+    verificationURL = try Endpoint(page, "page to open", ofServer: true).text
     completeURL = try answer.texts["verification_uri_complete"].map { (text) throws(StoreError) in
-      try Endpoint(text, "page with the code").text
+      try Endpoint(text, "page with the code", ofServer: true).text
     }
     self.userCode = userCode
     self.deviceCode = deviceCode

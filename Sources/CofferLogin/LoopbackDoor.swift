@@ -9,10 +9,8 @@ final class LoopbackDoor: Sendable {
   let port: UInt16
   private let socket: Mutex<Int32>
 
-  /// Bytes of a request, at most: browsers send some kilobytes of headers, and a code has hundreds of bytes.
-  private static let largestRequest = 1 << 14
-  /// A program that connects and says nothing is not waited for. Milliseconds.
-  private static let longestRequest: Int32 = 5_000
+  /// Visitors that are heard at once, at most; one more takes the place of the oldest, which has said nothing for longest.
+  private static let mostVisitors = 64
   private static let look: Int32 = 100
 
   init() throws(StoreError) {
@@ -34,25 +32,29 @@ final class LoopbackDoor: Sendable {
     }
   }
 
-  /// The parameters that the browser brings to `/callback`, `state` among them. Whoever asks for something else, or does not know the state, is
-  /// told that there is nothing: any user of this machine can knock, and only who knows the state ends the wait.
-  func answer(of state: SecretForm, within seconds: Double, _ cancellation: Cancellation) throws -> [String: String] {
+  /// The parameters that the browser brings to `/callback`, `state` among them, and the browser, which waits for its page. Whoever asks for
+  /// something else, or does not know the state, is told that there is nothing: any user of this machine can knock, and only who knows the
+  /// state ends the wait. They are heard side by side, so that nobody who says nothing keeps the browser out.
+  func answer(
+    of state: SecretForm, within seconds: Double, _ cancellation: Cancellation
+  ) throws -> (parameters: [String: String], browser: DoorVisitor) {
     let deadline = ContinuousClock.now + .seconds(seconds)
     let listening = socket.withLock { $0 }
+    var visitors: [DoorVisitor] = []
     while ContinuousClock.now < deadline {
       guard !cancellation.isCancelled else { throw CancellationError() }
-      guard Self.isReady(listening, Self.look) else { continue }
-      let peer = coffer_accept(listening)
-      guard peer >= 0 else { continue }
-      defer { _ = CofferPlatform.close(peer) }
-      guard let line = Self.requestLine(peer), let parameters = Self.parameters(line),
-        try Self.isSame(parameters["state"], state)
-      else {
-        Self.reply(peer, "404 Not Found", "There is nothing here.")
-        continue
+      var entries = ([listening] + visitors.map(\.peer)).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      guard poll(&entries, nfds_t(entries.count), Self.look) > 0 else { continue }
+      for visitor in zip(visitors, entries.dropFirst()).filter({ $1.revents != 0 }).map(\.0) where visitor.hasSaidAll() {
+        visitors.removeAll { $0 === visitor }
+        if let parameters = visitor.line.flatMap(Self.parameters), try Self.isSame(parameters["state"], state) {
+          return (parameters, visitor)
+        }
+        visitor.reply("404 Not Found", "There is nothing here.")
       }
-      Self.reply(peer, "200 OK", "You can close this page and go back to the program that opened it.")
-      return parameters
+      guard entries[0].revents != 0, case let peer = coffer_accept(listening), peer >= 0 else { continue }
+      if visitors.count == Self.mostVisitors { visitors.removeFirst() }
+      visitors.append(DoorVisitor(peer))
     }
     throw StoreError(.loginRefused, "nobody came back from the browser within \(Int(seconds / 60)) minutes", cure: "log in again")
   }
@@ -61,28 +63,6 @@ final class LoopbackDoor: Sendable {
     guard let given else { return false }
     let bytes = try given.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
     return bytes.isEqual(to: state.bytes)
-  }
-
-  private static func isReady(_ descriptor: Int32, _ milliseconds: Int32) -> Bool {
-    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&entry, 1, milliseconds) == 1
-  }
-
-  /// The first line of a request that came whole.
-  private static func requestLine(_ peer: Int32) -> String? {
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 4096)
-    let deadline = ContinuousClock.now + .milliseconds(Int(longestRequest))
-    // To the end of its headers: a browser that is answered before it has said all may show an error in place of the page.
-    while bytes.count < largestRequest, ContinuousClock.now < deadline, isReady(peer, look) || bytes.isEmpty {
-      let count = chunk.withUnsafeMutableBytes { recv(peer, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
-      if count == 0 { break }
-      guard count > 0 else { continue }
-      bytes += chunk[..<count]
-      if bytes.suffix(4).elementsEqual([13, 10, 13, 10]) { break }
-    }
-    guard let end = bytes.firstIndex(of: 13) else { return nil }
-    return String(validating: bytes[..<end], as: UTF8.self)
   }
 
   /// What stands behind the question mark of `GET /callback?… HTTP/1.1`; nil for any other line, and for a name that stands there twice.
@@ -105,18 +85,39 @@ final class LoopbackDoor: Sendable {
     PercentEncoding.decode(text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
       .flatMap { String(validating: $0, as: UTF8.self) }
   }
+}
 
-  private static func reply(_ peer: Int32, _ status: String, _ text: String) {
+/// Somebody who knocked: a request that comes in pieces.
+final class DoorVisitor {
+  let peer: Int32
+  private var bytes: [UInt8] = []
+
+  /// Bytes of a request, at most: browsers send some kilobytes of headers, and a code has hundreds of bytes.
+  private static let largestRequest = 1 << 14
+
+  init(_ peer: Int32) { self.peer = peer }
+
+  deinit { _ = CofferPlatform.close(peer) }
+
+  /// Takes in what has come; whether that is all. To the end of the headers: a browser that is answered before it has said all may show an
+  /// error in place of the page.
+  func hasSaidAll() -> Bool {
+    var chunk = [UInt8](repeating: 0, count: 4096)
+    let count = chunk.withUnsafeMutableBytes { recv(peer, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
+    guard count > 0 else { return count == 0 || errno != EAGAIN }
+    bytes += chunk[..<count]
+    return bytes.count >= Self.largestRequest || bytes.suffix(4).elementsEqual([13, 10, 13, 10])
+  }
+
+  /// The first line; nil where it did not come whole.
+  var line: String? { bytes.firstIndex(of: 13).flatMap { String(validating: bytes[..<$0], as: UTF8.self) } }
+
+  /// Sends a page, which fits the socket's buffer; a browser that has gone needs none.
+  func reply(_ status: String, _ text: String) {
     let page = "<!doctype html><meta charset=\"utf-8\"><title>coffer</title><p>\(text)</p>\n"
     let answer =
       "HTTP/1.1 \(status)\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: \(page.utf8.count)\r\n"
       + "Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n\(page)"
-    var rest = Array(answer.utf8)[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { send(peer, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      // The browser has gone; what it brought counts all the same.
-      guard count > 0 else { return }
-      rest = rest.dropFirst(count)
-    }
+    Array(answer.utf8).withUnsafeBytes { _ = send(peer, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) }
   }
 }

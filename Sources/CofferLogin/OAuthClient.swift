@@ -129,9 +129,10 @@ public struct OAuthClient: Sendable {
     guard let secret, !server.takesSecretInBody else {
       form.add("client_id", id)
       form.add("client_secret", secret)
-      return try HTTPExchange(endpoint).post(form, cancellation)
+      return try HTTPExchange(endpoint, authority: server.authority).post(form, cancellation)
     }
-    return try HTTPExchange(endpoint).post(form, authorization: SecretForm(basic(secret)), cancellation)
+    return try HTTPExchange(endpoint, authority: server.authority)
+      .post(form, authorization: SecretForm(basic(secret)), cancellation)
   }
 
   private func basic(_ secret: SecretForm) throws -> SecretBytes {

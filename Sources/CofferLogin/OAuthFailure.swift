@@ -15,7 +15,9 @@ struct OAuthFailure {
     let isWord = code.utf8.count <= 64 && code.utf8.allSatisfy { $0 == UInt8(ascii: "_") || (0x61...0x7A).contains($0) }
     self.code = isWord ? code : "an error without a name"
     description = answer.texts["error_description"].flatMap { text in
-      form.isGivenAway(by: text) ? nil : String(text.prefix(Self.longestDescription))
+      // Source: RFC 6749, 5.2: printable ASCII. A line of its own would pass for one of this program's.
+      let line = String(String.UnicodeScalarView(text.unicodeScalars.map { 0x20..<0x7F ~= $0.value ? $0 : "?" }))
+      return form.isGivenAway(by: text) ? nil : String(line.prefix(Self.longestDescription))
     }
   }
 

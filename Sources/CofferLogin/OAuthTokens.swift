@@ -27,6 +27,16 @@ public struct OAuthTokens: Sendable {
       throw StoreError(
         .damaged, "the server's answer holds no token", place: place, cure: "check that the address is the token endpoint's")
     }
+    // Source: RFC 6749, appendix A.12: visible characters. A line's end would end one of the protocol in which a program hands it on.
+    guard
+      [access, answer.refreshToken].compactMap(\.self).allSatisfy({ token in
+        token.bytes.withUnsafeBytes { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+      })
+    else {
+      throw StoreError(
+        .damaged, "the server's token has a control character", place: place,
+        cure: "check that the address is the token endpoint's")
+    }
     self.access = access
     refresh = answer.refreshToken
     scope = answer.texts["scope"]

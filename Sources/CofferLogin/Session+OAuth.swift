@@ -83,12 +83,24 @@ extension Session {
     -> Sealed<OAuthToken>
   {
     if stale == nil, let live = try live(keys.credential) { return live }
+    let seen = try (value: router.value(for: keys.renewal), version: router.vault.version(of: keys.renewal.name))
     return try await refreshToTheEnd(keys.credential, replacing: stale) { [self] _ in
       guard let refresh = try router.value(for: keys.renewal) else {
         throw StoreError(.expired, "nothing renews the token", key: keys.credential.name, cure: "log in again")
       }
+      // Who had the turn before was refused with the same: asked again, a server may take it for stolen.
+      guard try refresh != seen.value || router.vault.version(of: keys.renewal.name) == seen.version else {
+        throw StoreError(
+          .loginRefused, "the server has just refused to renew the login for another task", key: keys.credential.name,
+          cure: "log in again")
+      }
       let form = try refresh.withBytes { bytes in try bytes.withUnsafeBytes { SecretForm(try SecretBytes(copying: $0)) } }
-      let tokens = try await client.tokens(refreshing: form)
+      let tokens: OAuthTokens
+      do { tokens = try await client.tokens(refreshing: form) } catch let error as StoreError where error.kind == .loginRefused {
+        // It is written as it is, which those who wait see. Never an error beside the one that is under way.
+        do { try store(refresh, keys.renewal, replacing: refresh) } catch {}
+        throw error
+      }
       // First: the server may take the old one for stolen from now on. Whoever dies in between has the new one, and an access token that has ended.
       if let next = tokens.refresh { try store(try Sealed(guarded: next.bytes.duplicate()), keys.renewal, replacing: refresh) }
       return try Sealed(OAuthToken(tokens))

@@ -62,3 +62,25 @@ public struct ItemMetadata: Sendable, Equatable {
       && left.attributes.holds(right.attributes)
   }
 }
+
+extension ItemMetadata {
+  private static let own = "coffer."
+  /// What earlier versions said under names of no such kind: where a login is renewed, and what the Secret Service shows.
+  private static let formerlyOwn: Set = [
+    "oauth.token-endpoint", "oauth.revocation-endpoint", "oauth.client", "oauth.scope", "oauth.secret-in-body", "secret-service",
+  ]
+
+  /// Whether Coffer believes what an attribute of that name says, so that nobody else may say it: no client of the Secret Service, no
+  /// import, no option of a command.
+  package static func isOwn(attribute name: String) -> Bool {
+    name.utf8.starts(with: own.utf8) || formerlyOwn.contains(name)
+  }
+
+  /// Whether Coffer or its library keeps the item by itself, as it does logins and what ends with a session.
+  package var isKeptByCoffer: Bool { attributes.keys.contains { $0.utf8.starts(with: Self.own.utf8) } }
+
+  /// The attributes that are nobody's but Coffer's.
+  package var ownAttributes: [String: String] { attributes.filter { Self.isOwn(attribute: $0.key) } }
+  /// All others.
+  package var freeAttributes: [String: String] { attributes.filter { !Self.isOwn(attribute: $0.key) } }
+}

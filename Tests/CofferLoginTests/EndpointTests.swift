@@ -1,6 +1,7 @@
 import CofferPlatform
 import CofferStorage
 import CofferTestSupport
+import Foundation
 import Testing
 
 @testable import CofferLogin
@@ -13,6 +14,20 @@ import Testing
   ])
   func `tokens are sent over https alone, or to this machine`(text: String) {
     #expect(kind { _ = try AuthorizationServer(token: text) } == .invalidName)
+  }
+
+  @Test func `an address that a server gives, and is none to send tokens to, is the server's fault`() throws {
+    let body = try SecretBytes.copy(#"{"issuer":"https://id.example","token_endpoint":"http://id.example/token"}"#)
+    #expect(
+      kind {
+        _ = try AuthorizationServer(ServerDocument(body, place: "p"), issuer: "https://id.example", authority: nil)
+      } == .damaged)
+  }
+
+  @Test(arguments: ["https://ada:hunter2@example.com/", "https://ada:hunter2@exa mple.com/", "ada:hunter2@example.com"])
+  func `a password in an address is refused and not repeated`(text: String) {
+    let error = #expect(throws: StoreError.self) { try AuthorizationServer(token: text) }
+    #expect(error.map { !"\($0)".contains("hunter2") } == true)
   }
 
   @Test(arguments: [
@@ -64,6 +79,50 @@ import Testing
     ] { #expect(LoopbackDoor.parameters(line) == nil, "\(line)") }
   }
 
+  @Test func `a token with a line's end is none, and a server's words are one line`() throws {
+    let answer = { (text: String) in try OAuthAnswer(SecretBytes.copy(text), place: "p") }
+    for text in [#"{"access_token":"a\nb"}"#, #"{"access_token":"a","refresh_token":"b\u0000"}"#] {
+      let found = try answer(text)
+      #expect(kind { _ = try OAuthTokens(found, at: .now, place: "p") } == .damaged)
+    }
+    let refused = OAuthFailure(try answer(#"{"error":"x","error_description":"a\ncoffer: done\u001b[2J"}"#), "x", Form())
+    #expect(refused.error("it", "p", cure: "c").what == "the server refuses it: x (a?coffer: done?[2J)")
+  }
+
+  @Test func `whoever says nothing at the port keeps the browser out no longer than others`() throws {
+    let door = try LoopbackDoor()
+    func connected() -> Int32 {
+      let peer = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var address = sockaddr_in()
+      (address.sin_family, address.sin_port) = (sa_family_t(AF_INET), door.port.bigEndian)
+      address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+      let code = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(peer, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+      }
+      #expect(code == 0)
+      return peer
+    }
+    let (found, isDone) = (Collected<String?>(), DispatchSemaphore(value: 0))
+    Thread.detachNewThread {
+      do { found.add(try door.answer(of: secret("s"), within: 600, Cancellation()).parameters["code"]) } catch {
+        Issue.record(error)
+      }
+      isDone.signal()
+    }
+    let idle = (0..<20).map { _ in connected() }
+    // The browser comes in pieces.
+    let browser = connected()
+    for part in ["GET /callback?code=c&st", "ate=s HTTP/1.1\r\nHost: x\r", "\n\r\n"] {
+      _ = send(browser, part, part.utf8.count, 0)
+    }
+    isDone.wait()
+    #expect(found.all == ["c"])
+    var byte: UInt8 = 0
+    // None was told that its time is over before the browser was heard.
+    for peer in idle { #expect(recv(peer, &byte, 1, Int32(MSG_DONTWAIT)) <= 0) }
+    for peer in idle + [browser] { close(peer) }
+  }
+
   @Test func `a peer that has closed ends no program that is asking it, and leaves no signal behind`() throws {
     let blocksPipe = {
       var mask = sigset_t()
@@ -91,6 +150,12 @@ import Testing
     let text = try form.bytes().withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     #expect(text == "a=b%20c%26d%3D%C3%A9&s=100%25%20~sure")
     #expect(form.isGivenAway(by: "you sent 100% ~sure") && !form.isGivenAway(by: "you sent something"))
+  }
+}
+
+extension SecretBytes {
+  static func copy(_ text: String) throws -> SecretBytes {
+    try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
   }
 }
 

@@ -158,7 +158,8 @@ import Testing
       let parts = try #require(URLComponents(string: login.url)?.queryItems)
       let value = { name in parts.first { $0.name == name }?.value ?? "" }
       async let waited = login.wait()
-      try await server.visit("\(value("redirect_uri"))?\(query.replacing("STATE", with: value("state")))")
+      let page = try await server.visit("\(value("redirect_uri"))?\(query.replacing("STATE", with: value("state")))")
+      #expect(page.contains("You are not logged in."), "\(query)")
       do {
         _ = try await waited
         Issue.record("\(query) is taken")

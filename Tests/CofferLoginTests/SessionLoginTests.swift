@@ -52,6 +52,37 @@ import Testing
   }
 
   @Test(arguments: OAuthServer.Kind.present)
+  func `of tasks that wait for a renewal that is refused, one asks the server`(kind: OAuthServer.Kind) async throws {
+    let server = try OAuthServer(kind)
+    let keys = Keys()
+    let router = try StorageRouter(plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(), keys: keys)
+    let session = try Session(router, user: keys.user, credential: keys.token)
+    let client = OAuthClient(
+      id: kind.client, secret: kind.secret.map(secret), at: try await .discover(issuer: server.issuer), scopes: ["read"])
+    let login = try client.loginByBrowser()
+    async let waited = login.wait()
+    try await server.visit(login.url)
+    let oauth = Session<String>.OAuthKeys(credential: keys.token, renewal: keys.renewal)
+    try session.login(as: "ada", with: try await waited, oauth)
+    let first = try await session.token(oauth, using: client)
+    try router.set(Sealed("spent"), for: keys.renewal)
+    // The server is slow to say no, so that the others wait for that.
+    try server.hold(10, at: "/token")
+    let asking = { @Sendable () async -> StoreError.Kind? in
+      do { _ = try await session.token(oauth, using: client, replacing: first) } catch { return (error as? StoreError)?.kind }
+      return nil
+    }
+    async let asked = asking()
+    try await poll("the server is asked") { try server.control("counts")["refresh"] == 1 }
+    let others = await withTaskGroup(of: StoreError.Kind?.self) { group in
+      for _ in 0..<7 { group.addTask { await asking() } }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(await asked == .loginRefused && others.allSatisfy { $0 == .loginRefused } && others.count == 7)
+    #expect(try server.control("counts")["refresh"] == 1)
+  }
+
+  @Test(arguments: OAuthServer.Kind.present)
   func `a task that is cancelled while the server is asked stops waiting, and what the server gives is stored`(
     kind: OAuthServer.Kind
   ) async throws {

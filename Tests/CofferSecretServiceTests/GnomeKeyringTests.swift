@@ -166,6 +166,39 @@ import Testing
     }
   }
 
+  @Test func `what gnome-keyring has becomes items that programs find again, and coffer's own is not read`() throws {
+    let keyring = try Keyring()
+    let client = try BusClient(keyring.bus.address)
+    let session = try client.openPlain()
+    let given = ["xdg:schema": "org.example", "user": "ada"]
+    let path = try client.create("Token", given, "hunter2", session: session)
+    _ = try client.create("", ["xdg:schema": "org.example", "user": "bob"], "", session: session)
+    let found = try OtherKeyring(bus: keyring.bus.address)
+    #expect(found.owner.program == "gnome-keyring-daemon" && found.locked == [] && found.items.count == 2)
+    let item = try #require(found.items.first { $0.form.metadata.label == "Token" })
+    #expect(item.name.service == "secret-service:login" && path.hasSuffix("/" + item.name.account))
+    #expect(item.form.metadata.attributes == given)
+    let service = try TestService()
+    let report = try service.vault().add(found.items)
+    #expect(report.added.count == 2)
+    let ours = try BusClient(service.bus.address)
+    let stored = try #require(try eventuallyFound { try ours.search(["user": "ada"], in: BusClient.login).first })
+    #expect(try ours.secret(stored, session: ours.openPlain()).text == "hunter2")
+    let address = service.bus.address
+    let error = #expect(throws: StoreError.self) { try OtherKeyring(bus: address) }
+    #expect(error?.kind == .refused)
+  }
+
+  /// What `find` gives once the agent has heard of what another process wrote.
+  private func eventuallyFound(_ find: () throws -> String?) throws -> String? {
+    var found: String?
+    try eventually("it is found") {
+      found = try find()
+      return found != nil
+    }
+    return found
+  }
+
   @Test func `random operations are answered as gnome-keyring answers them`() throws {
     let keyring = try Keyring()
     let service = try TestService()

@@ -13,7 +13,6 @@ import Testing
   @Test func `what needs no secret is answered while the vault is locked`() throws {
     let service = try TestService(unlocked: false, patience: .seconds(600))
     let client = try BusClient(service.bus.address)
-    #expect(try client.collections() == [BusClient.login, BusClient.root + "/collection/session"])
     #expect(try client.text(BusClient.login, .collection, "Label") == "Login")
     #expect(try client.text(BusClient.defaultAlias, .collection, "Label") == "Login")
     #expect(try client.isLocked() && client.isLocked(BusClient.defaultAlias))
@@ -55,6 +54,26 @@ import Testing
         }
       } == "IsLocked")
     #expect(try client.refusal { _ = try client.text(BusClient.root + "/collection/other", .collection, "Label") } == "IsLocked")
+    // One more may be there that a client made before.
+    #expect(try client.refusal { _ = try client.collections() } == "IsLocked")
+    #expect(
+      try client.refusal {
+        try client.call(BusClient.root, .service, "ReadAlias") { (message) throws(Refusal) in try message.put("other") }
+      } == "IsLocked")
+  }
+
+  @Test func `one program has one patience for its calls in a row, and another its own`() {
+    var waits = ProgramWaits()
+    let (start, patience) = (ContinuousClock.now, Duration.seconds(20))
+    #expect(waits.end(of: 1, patience, now: start) == start + patience)
+    #expect(waits.end(of: 1, patience, now: start + .seconds(5)) == start + patience)
+    #expect(waits.end(of: 2, patience, now: start + .seconds(5)) == start + .seconds(25))
+    // It has waited in vain, and asks at once for the next.
+    #expect(waits.end(of: 1, patience, now: start + .seconds(21)) == start + patience)
+    #expect(waits.end(of: 1, patience, now: start + .seconds(41)) == start + .seconds(61))
+    #expect(waits.end(of: 3, .zero, now: start) == start)
+    waits.clear()
+    #expect(waits.end(of: 1, patience, now: start + .seconds(50)) == start + .seconds(70))
   }
 
   @Test func `a call waits for an unlocking at some terminal, and keeps nobody else waiting`() throws {
@@ -192,6 +211,21 @@ import Testing
     let client = try BusClient(service.bus.address)
     #expect(try client.text(BusClient.defaultAlias, .collection, "Label") == "My Work")
     #expect(service.attempts.count == 1)
+  }
+
+  @Test func `where the machine opens the vault by itself, the collections of earlier sessions are there at once`() throws {
+    for path in [BusClient.root, BusClient.root + "/collection/Work"] {
+      let service = try TestService(unlocked: false, ownKey: true, patience: .zero)
+      try makeWorkDefault(service)
+      let client = try BusClient(service.bus.address)
+      guard path == BusClient.root else {
+        #expect(try client.text(path, .collection, "Label") == "My Work")
+        continue
+      }
+      #expect(try client.collections().contains(BusClient.root + "/collection/Work"))
+      let alias = try client.call(path, .service, "ReadAlias") { (message) throws(Refusal) in try message.put("none") }
+      #expect(try alias.objectPath() == "/")
+    }
   }
 
   @Test func `a call that comes before the first search for changes is answered with what is in the vault`() throws {

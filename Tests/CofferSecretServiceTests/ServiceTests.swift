@@ -51,6 +51,8 @@ import Testing
     #expect(one != two)
     #expect(try client.create("new", ["a": "1"], "z", session: session) == one)
     #expect(try client.secret(one, session: session).text == "z" && client.text(one, .item, "Label") == "new")
+    #expect(try client.create("", ["a": "1"], "z", session: session) == one)
+    #expect(try client.text(one, .item, "Label") == "", "one that is left empty replaces too")
     #expect(try client.create("copy", ["a": "1"], "w", session: session, replace: false) != one)
     #expect(try client.search(["a": "1"]).count == 3)
   }
@@ -287,6 +289,88 @@ import Testing
     #expect(try service.client.item(name)?.metadata.attributes == [:])
   }
 
+  /// What code of Coffer's believes, by the names of today and those of earlier versions.
+  static let believed = [
+    "coffer.auth", "coffer.auth.client", "coffer.oauth.token-endpoint", "coffer.oauth.revocation-endpoint", "coffer.oauth.client",
+    "coffer.oauth.scope", "coffer.oauth.secret-in-body", "coffer.oauth.authority", "coffer.ends-with-session", "coffer.named",
+    "oauth.token-endpoint", "oauth.revocation-endpoint", "oauth.client", "oauth.scope", "oauth.secret-in-body", "secret-service",
+  ]
+
+  @Test(arguments: believed)
+  func `what Coffer believes of a login is hidden from programs, stays, and is refused from them`(attribute: String) throws {
+    let service = try TestService()
+    let client = try BusClient(service.bus.address)
+    let session = try client.openPlain()
+    let name = try ItemName(service: "git.example", account: "ada")
+    // The engine itself keeps one of them, and no caller sees it.
+    let own = ["coffer.auth": "token", VaultNaming.shared: "login"].merging(
+      attribute == "coffer.named" ? [:] : [attribute: attribute == VaultNaming.shared ? "login" : "genuine"]
+    ) { old, _ in old }
+    let metadata = ItemMetadata(attributes: own.merging(["mine": "1"]) { old, _ in old })
+    try service.client.set(SecretForm(TestService.secret("token"), metadata: metadata), for: name)
+    let path = try #require(try client.search(["mine": "1"]).first)
+    #expect(try client.search([attribute: own[attribute] ?? ""]) == [])
+    func attributes() throws -> [String: String] {
+      try client.property(path, .item, "Attributes", "a{ss}") { (answer) throws(Refusal) in try answer.attributes() }
+    }
+    let seen = ["mine": "1", "service": "git.example", "server": "git.example", "account": "ada", "username": "ada"]
+    #expect(try attributes() == seen)
+    func describe(_ attributes: [String: String]) throws -> String {
+      try client.refusal {
+        try client.call(path, .propertiesOf, "Set") { (message) throws(Refusal) in
+          try message.put(Interface.item.name)
+          try message.put("Attributes")
+          try message.putVariant("a{ss}") { () throws(Refusal) in try message.put(attributes: attributes) }
+        }
+      }
+    }
+    #expect(try describe(["mine": "2", attribute: "forged"]) == "InvalidArgs")
+    for collection in [BusClient.login, BusClient.root + "/collection/session"] {
+      let refusal = try client.refusal {
+        _ = try client.create("x", [attribute: "forged"], "s", in: collection, session: session)
+      }
+      #expect(refusal == "InvalidArgs")
+    }
+    // Of a login nobody else gives the token.
+    #expect(try client.refusal { _ = try client.create("x", seen, "forged", session: session) } == "AccessDenied")
+    #expect(
+      try client.refusal {
+        try client.call(path, .item, "SetSecret") { (message) throws(Refusal) in try BusClient.put("forged", session, message) }
+      } == "AccessDenied")
+    #expect(try service.client.item(name)?.metadata == metadata)
+    #expect(try describe(["mine": "2"]) == "")
+    #expect(try service.client.item(name)?.metadata.attributes == own.merging(["mine": "2"]) { old, _ in old })
+    #expect(try client.secret(path, session: session).text == "token")
+  }
+
+  @Test func `who listens is told which items a collection has`() throws {
+    let service = try TestService()
+    let client = try BusClient(service.bus.address)
+    try client.listen()
+    /// What the last signal about the items of the login collection says.
+    var told: [String]?
+    func hear() throws {
+      while let message = try client.bus.next() {
+        guard message.member == "PropertiesChanged", message.path == BusClient.login else { continue }
+        _ = try message.string()
+        try message.entries("v") { (name) throws(Refusal) in
+          guard name == "Items" else { return try message.skip("v") }
+          told = try message.variant("ao") { () throws(Refusal) in try message.paths() }
+        }
+      }
+    }
+    let path = try client.create("a", [:], "s", session: client.openPlain())
+    try eventually("the new item is told") {
+      try hear()
+      return told == [path]
+    }
+    try client.call(path, .item, "Delete")
+    try eventually("that it is gone is told") {
+      try hear()
+      return told == []
+    }
+  }
+
   @Test func `an item that a program stored is found before one that is shared`() throws {
     let service = try TestService()
     let client = try BusClient(service.bus.address)
@@ -329,6 +413,34 @@ import Testing
     #expect(try secret("org.example.App") == first)
     #expect(try secret("org.example.Other") != first)
     #expect(try BusClient(service.bus.address).search([:]) == [])
+  }
+
+  @Test func `the secret of an application goes into a pipe or a socket that has room, and nobody is waited for`() throws {
+    let service = try TestService()
+    let client = try BusClient(service.bus.address, destination: SecretServiceProvider.portalName)
+    func refusal(_ descriptor: Int32) throws -> String {
+      try client.refusal {
+        try client.call(ObjectPath.portalRoot, .portal, "RetrieveSecret") { (message) throws(Refusal) in
+          try message.put(path: "/org/freedesktop/portal/desktop/request/1_1/t")
+          try message.put("org.example.App")
+          try message.put(descriptor: descriptor)
+          try message.putArray("{sv}") { () throws(Refusal) in }
+        }
+      }
+    }
+    var (full, ended, sockets) = (
+      [Int32](repeating: 0, count: 2), [Int32](repeating: 0, count: 2), [Int32](repeating: 0, count: 2)
+    )
+    try #require(pipe(&full) == 0 && pipe(&ended) == 0 && socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &sockets) == 0)
+    defer { for end in full + ended.suffix(1) + sockets { close(end) } }
+    close(ended[0])
+    while case let count = coffer_write_at_once(full[1], [UInt8](repeating: 0, count: 4096), 4096), count > 0 {}
+    let file = open(service.bus.folder.path.appending("file").string, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(file) }
+    for other in [full[1], ended[1], file] { #expect(try refusal(other) == "Failed") }
+    #expect(try refusal(sockets[1]) == "")
+    var bytes = [UInt8](repeating: 0, count: 128)
+    #expect(recv(sockets[0], &bytes, bytes.count, Int32(MSG_DONTWAIT)) == 64)
   }
 
   @Test func `objects describe themselves and what is beneath them`() throws {

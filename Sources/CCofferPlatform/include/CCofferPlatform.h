@@ -66,6 +66,10 @@ int coffer_loopback_listen(unsigned short *port);
 /// accept(2) with close-on-exec.
 int coffer_accept(int fd);
 
+/// Writes up to 4096 bytes to the pipe or socket of another program without waiting, whatever its flags are, which that program shares. How
+/// many were taken, or -1 with `errno`, also for a descriptor of another kind.
+long coffer_write_at_once(int fd, const void *bytes, size_t count);
+
 /// The user of the process at the other end when it connected or began to listen (Linux SO_PEERCRED, macOS getpeereid).
 int coffer_peer_user(int fd, unsigned *user);
 

@@ -16,6 +16,19 @@ struct ServerOptions: ParsableArguments {
   @Option(help: ArgumentHelp("A file with the client's secret, where it has one.", valueName: "path"), completion: .file())
   var clientSecretFile: String?
   @Option(help: ArgumentHelp("What to ask for; may be given several times.", valueName: "scope")) var scope: [String] = []
+  @Option(
+    help: ArgumentHelp("Certificates by which alone the issuer is believed, in a file of PEM.", valueName: "path"),
+    completion: .file())
+  var ca: String?
+
+  /// The path of the certificates: a login is renewed from any folder.
+  func authority() throws -> String? {
+    guard let ca else { return nil }
+    guard issuer != nil else {
+      throw Failure.usage("--ca is about the server of --issuer", try: "--issuer URL --ca \(Printable.line(ca))")
+    }
+    return try TrustedPath.absolute(FilePath(ca)).string
+  }
 
   /// The secret of the client; nil where none is given.
   func secret() throws -> SecretForm? {
@@ -77,7 +90,7 @@ struct LoginCommandAt<Place>: OpeningCommand {
     guard let asked = try askedServer(host, context) else { return try storeToken(host, account, expires, context) }
     let secret = try server.secret()
     let accounts = AuthAccounts(items: try context.items())
-    let clientSecret = try secret ?? asked.name.flatMap { try accounts.items.get(LoginServers.secretName($0)) }
+    let clientSecret = try secret ?? asked.name.flatMap { try LoginServers.secret($0, of: asked.server, in: accounts.items) }
     try accounts.reserve(host, account)
     let client = OAuthClient(
       id: asked.server.client, secret: clientSecret, at: try asked.server.server(), scopes: asked.server.scopes)
@@ -134,7 +147,10 @@ struct LoginCommandAt<Place>: OpeningCommand {
   /// The server that is to be asked, and the name whose client's secret goes to it; nil where the token is there already.
   private func askedServer(_ host: String, _ context: Context) throws -> (server: LoginServer, name: String?)? {
     if let issuer = server.issuer {
-      return (LoginServer(place: .issuer(issuer), client: try clientID(nil), scopes: server.scope), nil)
+      return (
+        LoginServer(place: .issuer(issuer), client: try clientID(nil), scopes: server.scope, authority: try server.authority()),
+        nil
+      )
     }
     let names = provider.map { [$0] } ?? (withToken ? [] : [host])
     for name in names {

@@ -53,15 +53,15 @@ struct AuthProviderAddCommand: OpeningCommand {
         try: "--issuer URL, or --as github, gitlab, google or microsoft")
     }
     let servers = LoginServers(context: context)
+    let added = LoginServer(place: place, client: client, scopes: server.scope, authority: try server.authority())
     // What the name had before is the secret of another client, and for another server perhaps.
     if let secret = try server.secret() {
-      try context.items().set(secret, for: LoginServers.secretName(name), keeping: 0)
+      try context.items().set(LoginServers.secret(secret, of: added), for: LoginServers.secretName(name), keeping: 0)
     } else {
       try servers.removeSecret(name)
     }
-    try servers.set(LoginServer(place: place, client: client, scopes: server.scope), as: name)
-    let done =
-      "\(Printable.line(name)) logs in at \(Printable.line(LoginServer(place: place, client: "", scopes: []).description))"
+    try servers.set(added, as: name)
+    let done = "\(Printable.line(name)) logs in at \(Printable.line(added.description))"
     context.done(done, elsewhere: done)
   }
 }

@@ -29,11 +29,23 @@ struct WaitingOptions: ParsableArguments {
     help: ArgumentHelp(
       "Ask for the passphrase by this program: an askpass, a pinentry or systemd-ask-password.", valueName: "program"))
   var prompt: String?
-  @Option(help: ArgumentHelp("How long a program waits for the vault to be unlocked: 20s unless given.", valueName: "time"))
-  var patience: AgentTime?
+  @Option(
+    help: ArgumentHelp(
+      "How long a program waits for the vault to be unlocked: 20s unless given, 0s for not at all.", valueName: "time"))
+  var patience: Patience?
 
   /// The same as words of a command line.
   var words: [String] { (prompt.map { ["--prompt", $0] } ?? []) + (patience.map { ["--patience", $0.text] } ?? []) }
+}
+
+/// The times of the agent, and none at all.
+struct Patience: ExpressibleByArgument {
+  let text: String, duration: Duration
+
+  init?(argument: String) {
+    guard let time = argument == "0s" ? Duration.zero : AgentTime(argument: argument)?.duration else { return nil }
+    (text, duration) = (argument, time)
+  }
 }
 
 struct SecretServiceRunCommand: Command {

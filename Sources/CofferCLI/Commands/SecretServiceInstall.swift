@@ -87,8 +87,10 @@ struct ServiceFiles {
   }
 
   static let unit = "coffer-secret-service.service"
-  var activation: FilePath {
-    folders.data.appending("dbus-1").appending("services").appending(SecretServiceProvider.busName + ".service")
+  var activation: FilePath { activation(of: SecretServiceProvider.busName) }
+
+  private func activation(of name: String) -> FilePath {
+    folders.data.appending("dbus-1").appending("services").appending(name + ".service")
   }
   private static let portals = FilePath("/usr/share/xdg-desktop-portal")
 
@@ -116,22 +118,24 @@ struct ServiceFiles {
     let variables = try AgentPlaces.allVariables(context)
     // D-Bus has no line for variables.
     let command = ActivationCommand.text(variables.isEmpty ? words : ["/usr/bin/env"] + variables + words)
-    var files = [
+    // The one process has both names: the bus starts it for whichever is asked for first.
+    var files = [SecretServiceProvider.busName, SecretServiceProvider.portalName].map { name in
       ServiceFile(
-        activation,
+        activation(of: name),
         """
         [D-BUS Service]
-        Name=\(SecretServiceProvider.busName)
+        Name=\(name)
         Exec=\(command)
         SystemdService=\(Self.unit)
 
-        """),
+        """)
+    }
+    files.append(
       ServiceFile(
         folders.config.appending("systemd").appending("user").appending(Self.unit),
         SystemdUnit(
           secretService: words, variables: variables, busName: SecretServiceProvider.busName
-        ).text),
-    ]
+        ).text))
     if FileFacts.exists(Self.portals) {
       files.append(
         ServiceFile(

@@ -26,9 +26,9 @@ enum AskedQuestion: Equatable {
       ?? Self.inside(question, "Enter passphrase for ", ":")
     {
       self = .passphrase(ofKey: key)
-    } else if let url = Self.inside(question, "Username for '", "':") {
+    } else if let url = Self.inside(question, "Username for '", "':"), Self.isClear(url) {
       self = .username(url: url)
-    } else if let url = Self.inside(question, "Password for '", "':") {
+    } else if let url = Self.inside(question, "Password for '", "':"), Self.isClear(url) {
       self = .urlPassword(url: url)
     } else if let place = Self.inside(question, "", "'s password:") ?? Self.inside(question, "(", ") Password:"),
       let at = place.lastIndex(of: "@"), !place[..<at].isEmpty, !place[at...].dropFirst().isEmpty
@@ -38,6 +38,17 @@ enum AskedQuestion: Equatable {
       return nil
     }
   }
+
+  /// Whether ssh asks it, and not git.
+  var isOfSSH: Bool {
+    switch self {
+    case .passphrase, .password, .again: true
+    case .username, .urlPassword: false
+    }
+  }
+
+  /// Whether a URL of git's leaves no doubt of its host. A certificate's has none.
+  private static func isClear(_ url: String) -> Bool { url.hasPrefix("cert:///") || Origin(url) != nil }
 
   private static func inside(_ text: String, _ start: String, _ end: String) -> String? {
     guard text.hasPrefix(start), text.hasSuffix(end), text.count > start.count + end.count else { return nil }

@@ -116,14 +116,14 @@ struct CargoProvider {
   private func login(_ request: Request, _ registry: String) throws {
     let token = try request.token ?? typed(registry)
     let items = try context.itemsToRead()
-    let there = try HostCredential.candidates(request.service, request.account, in: items).first
-    var metadata = there?.metadata ?? ItemMetadata(label: "Token of the registry \(registry)")
-    (metadata.expires, metadata.contentType) = (nil, "text/plain")
-    var form = token
-    form.metadata = metadata
-    let name = try there?.name ?? ItemName(service: request.service, account: request.account ?? "")
     // Of a token nothing stays after a logout, nor before it.
-    try items.set(form, for: name, if: there?.isUnchanged ?? .absent, keeping: 0)
+    if let there = try HostCredential.candidates(request.service, request.account, in: items).first {
+      try HostCredential.replace(there, with: token, in: items, keeping: 0)
+    } else {
+      let metadata = ItemMetadata(label: "Token of the registry \(registry)", contentType: "text/plain")
+      let name = try ItemName(service: request.service, account: request.account ?? "")
+      try items.set(token.with(metadata), for: name, if: .absent, keeping: 0)
+    }
     try Output.line("{\"Ok\":{\"kind\":\"login\"}}")
   }
 

@@ -39,15 +39,12 @@ struct GitHelper {
 
   // MARK: Logins
 
-  /// The name that a token is used with where its account has none. Source: GitHub, GitLab and Bitbucket take it with a token of OAuth.
-  private static let unnamedUser = "oauth2"
-
   /// The login of `coffer auth` at the host that git names; nil where there is none, or it is another user's.
   private func login() throws -> AuthAccounts.Login? {
     guard message.texts["protocol"] == "https", let host = message.texts["host"]?.lowercased(), !host.isEmpty else { return nil }
     let logins = try AuthAccounts(items: items).logins(of: host)
     let user = message.texts["username"]
-    guard let user, user != Self.unnamedUser else {
+    guard let user, user != AuthAccounts.unnamedUser else {
       return logins.first { $0.isActive } ?? (logins.count == 1 ? logins.first : nil)
     }
     return logins.first { $0.account.hasSameBytes(as: user) }
@@ -65,7 +62,7 @@ struct GitHelper {
     }
     guard let item = try items.item(name) else { return }
     var lines = SecretLines()
-    lines.add("username", login.account == AuthAccounts.unnamed ? Self.unnamedUser : try Self.oneLine(login.account, item))
+    lines.add("username", try Self.oneLine(AuthAccounts.user(of: login.account), item))
     lines.add("password", try Self.oneLine(token, item))
     if let expires = item.metadata.expires {
       lines.add("password_expiry_utc", String(UInt64(max(0, expires.timeIntervalSince1970))))

@@ -13,6 +13,9 @@ struct HostCredential {
   /// What else is said of the item.
   let item: VaultItem
 
+  /// The user, as programs take it with the secret.
+  var user: String { AuthAccounts.isToken(item) ? AuthAccounts.user(of: name.account) : name.account }
+
   /// The credential that `service` means; nil where nothing is stored.
   ///
   /// Tried in this order: the item of exactly that service; for a URL of HTTPS the login of its host; for any URL what git has for its
@@ -74,10 +77,23 @@ struct HostCredential {
     guard let origin else { return found }
     if origin.service != service, origin.service != origin.name { found += try stored(origin.service, account, in: items) }
     if origin.scheme == "https" {
-      found += try stored(origin.host, account, in: items).filter(AuthAccounts.isToken)
+      found += try stored(origin.host, account == AuthAccounts.unnamedUser ? nil : account, in: items).filter(
+        AuthAccounts.isToken)
     }
     let known = Set(found.map(\.name))
     return try found + stored(origin.name, account, in: items).filter { !known.contains($0.name) }
+  }
+
+  /// Puts `secret` in the place of what `item` has: of a login nothing stays that would renew another token.
+  static func replace(_ item: VaultItem, with secret: SecretForm, in items: VaultItems, keeping: Int? = nil) throws {
+    guard !AuthAccounts.isToken(item) else {
+      return try AuthAccounts(items: items).store(
+        secret.bytes.duplicate(), item.name.service, item.name.account, expires: nil)
+    }
+    var metadata = item.metadata
+    // What is known of the former one is not true of this.
+    (metadata.expires, metadata.contentType) = (nil, "text/plain")
+    try items.set(secret.with(metadata), for: item.name, if: item.isUnchanged, keeping: keeping)
   }
 
   private static func stored(_ service: String, _ account: String?, in items: VaultItems) throws -> [VaultItem] {

@@ -22,8 +22,11 @@ struct Netrc {
       guard !machines.contains(where: { $0.host == origin.machine }) else {
         throw Failure.usage("'\(Printable.line(origin.machine))' is given twice", try: "one user for each host")
       }
-      let found = try HostCredential.get(origin.service, origin.user, in: items)
-      let user = found.name.account
+      // What an import made of a netrc has the machine's name alone, as a line of a netrc has.
+      let found =
+        try HostCredential.find(origin.service, origin.user, in: items)
+        ?? HostCredential.get(origin.machine, origin.user, in: items)
+      let user = found.user
       guard Self.isWord(origin.machine), Self.isWord(user),
         found.secret.bytes.withUnsafeBytes({ $0.allSatisfy(Self.isPlain) && !$0.isEmpty })
       else {
@@ -41,7 +44,7 @@ struct Netrc {
   var secrets: [SecretForm] { machines.map(\.credential.secret) }
 
   func text() throws -> SecretBytes {
-    let parts = machines.map { ("machine \($0.host) login \($0.credential.name.account) password ", $0.credential.secret) }
+    let parts = machines.map { ("machine \($0.host) login \($0.credential.user) password ", $0.credential.secret) }
     var text = try SecretBytes(zeros: parts.reduce(0) { $0 + $1.0.utf8.count + $1.1.bytes.count + 1 })
     text.withUnsafeMutableBytes { out in
       var at = 0

@@ -19,23 +19,25 @@ struct Origin {
     return String(host[..<colon])
   }
 
-  /// Nil for a text that is no URL with a host. Source: RFC 3986, section 3. Names of schemes and hosts have no case.
+  /// Nil for a text that is no URL with a host, and for one whose host programs may read in different ways. Names of schemes and hosts have
+  /// no case. By bytes: a mark above one would hide it.
+  ///
+  /// Source: RFC 3986, section 3; CVE-2024-50349: a program that decodes the user `bank.example%2fx` shows it before the `@` of the host.
   init?(_ url: String) {
-    guard let mark = url.firstRange(of: "://") else { return nil }
-    let rest = url[mark.upperBound...]
-    let authority = rest.prefix { !"/?#".contains($0) }
-    let at = authority.lastIndex(of: "@")
-    let address = at.map { authority[authority.index(after: $0)...] } ?? authority
-    guard mark.lowerBound != url.startIndex, !address.isEmpty else { return nil }
+    guard let mark = url.utf8.firstRange(of: "://".utf8), mark.lowerBound != url.startIndex else { return nil }
+    let rest = url.utf8[mark.upperBound...]
+    let authority = rest.prefix { !"/?#".utf8.contains($0) }
+    let at = authority.lastIndex(of: UInt8(ascii: "@"))
+    let address = authority[(at.map { authority.index(after: $0) } ?? authority.startIndex)...]
+    guard !address.isEmpty, !address.contains(UInt8(ascii: "%")), !rest[authority.endIndex...].contains(UInt8(ascii: "@"))
+    else { return nil }
     scheme = url[..<mark.lowerBound].lowercased()
     let port = ["https": ":443", "http": ":80"][scheme]
-    let whole = address.lowercased()
+    let whole = String(Substring(address)).lowercased()
     host = port.flatMap { whole.hasSuffix($0) ? String(whole.dropLast($0.count)) : nil } ?? whole
-    user = at.flatMap { authority[..<$0].split(separator: ":", omittingEmptySubsequences: false).first }
-      .flatMap { PercentEncoding.decode($0.utf8) }.flatMap { String(validating: $0, as: UTF8.self) }.flatMap {
-        $0.isEmpty ? nil : $0
-      }
-    let path = rest[authority.endIndex...].prefix { !"?#".contains($0) }
-    service = "\(scheme)://\(host)" + (path.hasSuffix("/") ? path.dropLast() : path)
+    user = at.flatMap { authority[..<$0].split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).first }
+      .flatMap { PercentEncoding.decode($0) }.flatMap { String(validating: $0, as: UTF8.self) }.flatMap { $0.isEmpty ? nil : $0 }
+    let path = String(Substring(rest[authority.endIndex...].prefix { !"?#".utf8.contains($0) }))
+    service = "\(scheme)://\(host)" + (path.hasSuffix("/") ? path.dropLast() : path[...])
   }
 }

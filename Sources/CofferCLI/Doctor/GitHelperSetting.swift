@@ -9,7 +9,13 @@ struct GitHelperSetting {
 
   init(_ context: Context) throws {
     self.context = context
-    helper = try Self.value(program: Executable.find("git-credential-coffer", path: ProcessEnvironment.word("PATH")).text)
+    let name = "git-credential-coffer"
+    do throws(Failure) {
+      helper = try Self.value(program: Executable.find(ByteWord(name), path: ProcessEnvironment.word("PATH")).text)
+    } catch {
+      throw StoreError(
+        .notFound, "\(name), which git would start, is not on PATH", cure: "coffer install, and its folder on PATH")
+    }
   }
 
   /// How git's configuration names the helper at `program`: by its path, unless a job of cron finds it too.

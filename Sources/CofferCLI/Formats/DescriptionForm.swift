@@ -28,7 +28,7 @@ enum DescriptionForm {
       "label: \(escaped(metadata.label))", "type: \(escaped(metadata.contentType))",
       "expires: \(metadata.expires.map(Moment.text) ?? "never")",
     ]
-    lines += metadata.attributes.filter { !Attributes.isReserved($0.key) }.sorted { $0.key < $1.key }.map { name, value in
+    lines += metadata.freeAttributes.sorted { $0.key < $1.key }.map { name, value in
       "attribute: \(escaped(name, and: "="))=\(escaped(value))"
     }
     return lines.joined(separator: "\n") + "\n"
@@ -36,7 +36,7 @@ enum DescriptionForm {
 
   /// What `text` says of `item`.
   static func read(_ text: String, of item: VaultItem) throws -> ItemMetadata {
-    var metadata = ItemMetadata(attributes: item.metadata.attributes.filter { Attributes.isReserved($0.key) })
+    var metadata = ItemMetadata(attributes: item.metadata.ownAttributes)
     // By scalars: a carriage return and the newline behind it are one character.
     for (number, line) in text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       let line = Substring(line.last == "\r" ? line.dropLast() : line)

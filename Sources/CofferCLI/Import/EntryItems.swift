@@ -64,7 +64,8 @@ struct EntryItems {
   private mutating func name(of entry: ImportedEntry) throws -> ItemName {
     let wantedService = entry.service ?? entry.urls.lazy.compactMap(WebAddress.host).first ?? entry.title
     let named = [wantedService, entry.title].map(Self.oneLine).first { !$0.isEmpty }
-    let service = Self.cut(named ?? "untitled", to: Self.longestName)
+    var service = Self.cut(named ?? "untitled", to: Self.longestName)
+    if AuthAccounts.isOwn(service: service) { service = "imported.\(service)" }
     let account = Self.cut(Self.oneLine(entry.user), to: Self.longestName)
     let wanted = try ItemName(service: service, account: account)
     var name = wanted
@@ -159,12 +160,12 @@ struct EntryItems {
 
   /// What an attribute or field of `entry` may be called that is called `name` there.
   ///
-  /// Those of Coffer's own mean something to it: with an attribute `coffer.auth` an item would be a login, and be removed with it.
+  /// Coffer believes what its own say: with an attribute `coffer.auth` an item would be a login.
   private mutating func part(_ name: String, or other: String, of entry: ImportedEntry) -> String {
     let short = Self.cut(Self.oneLine(name), to: Self.longestFieldName)
-    guard Attributes.isReserved(short) else { return short.isEmpty ? other : short }
+    guard ItemMetadata.isOwn(attribute: short) else { return short.isEmpty ? other : short }
     let free = "imported.\(short)"
-    renamed.append("'\(short)' of '\(Self.shown(entry))' becomes '\(free)': names that begin with 'coffer.' are Coffer's own")
+    renamed.append("'\(short)' of '\(Self.shown(entry))' becomes '\(free)': such names are Coffer's own")
     return free
   }
 

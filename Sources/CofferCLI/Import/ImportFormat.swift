@@ -10,6 +10,7 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
   case keepass, chrome, firefox, netrc
   case gitCredentials = "git-credentials"
   case docker, aws, gh
+  case secretService = "secret-service"
 
   /// What is imported, as a plan calls it.
   var title: String {
@@ -29,6 +30,7 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
     case .docker: "docker's credentials"
     case .aws: "AWS credentials"
     case .gh: "gh's tokens"
+    case .secretService: "a keyring"
     }
   }
 
@@ -44,14 +46,14 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
     case .docker: return (variable("DOCKER_CONFIG") ?? "\(home)/.docker") + "/config.json"
     case .aws: return variable("AWS_SHARED_CREDENTIALS_FILE") ?? "\(home)/.aws/credentials"
     case .gh: return (variable("GH_CONFIG_DIR") ?? (variable("XDG_CONFIG_HOME") ?? "\(home)/.config") + "/gh") + "/hosts.yml"
-    case .json, .env, .coffer, .bitwarden, .onePassword, .keepass, .chrome, .firefox: return nil
+    case .json, .env, .coffer, .bitwarden, .onePassword, .keepass, .chrome, .firefox, .secretService: return nil
     }
   }
 
   /// Whether ``usualPlace`` may have one, whatever the environment says.
   var hasUsualPlace: Bool {
     switch self {
-    case .pass, .gopass, .netrc, .gitCredentials, .docker, .aws, .gh: true
+    case .pass, .gopass, .netrc, .gitCredentials, .docker, .aws, .gh, .secretService: true
     case .json, .env, .coffer, .bitwarden, .onePassword, .keepass, .chrome, .firefox: false
     }
   }

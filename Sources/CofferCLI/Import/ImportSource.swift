@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferSecretService
 internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
@@ -13,8 +14,25 @@ struct ImportSource {
   struct Found {
     let format: ImportFormat
     let place: String
-    let items: [ImportedItem]
+    private(set) var items: [ImportedItem]
     var leftOut: [LeftOut] = [], renamed: [String] = []
+
+    /// The same without what Coffer alone may say. A login of a file would be renewed where the file says, and with what this vault has for it.
+    fileprivate func withoutLogins() -> Found {
+      let logins = Set(
+        items.filter { $0.form.metadata.isOfLogin || AuthAccounts.isOwn(service: $0.name.service) }.map(\.name.item))
+      var found = self
+      found.leftOut += logins.sorted().map { LeftOut($0.description, LeftOut.login) }
+      found.items = items.filter { !logins.contains($0.name.item) }.map { item in
+        let metadata = item.form.metadata
+        guard !metadata.ownAttributes.isEmpty else { return item }
+        found.leftOut.append(LeftOut(item.name.description, LeftOut.own, count: metadata.ownAttributes.count))
+        var free = metadata
+        free.attributes = metadata.freeAttributes
+        return ImportedItem(name: item.name, form: item.form.with(free), created: item.created, modified: item.modified)
+      }
+      return found
+    }
   }
 
   let format: ImportFormat?
@@ -39,7 +57,7 @@ struct ImportSource {
 
   /// - Parameter own: the vault that the items go to, opened here where this is a copy of it.
   func read(_ progress: Progress, beside own: borrowing OpenedVault) throws -> Found {
-    if let otherVault { return try otherVault.found(progress, beside: own) }
+    if let otherVault { return try otherVault.found(progress, beside: own).withoutLogins() }
     let place = file == "-" ? "standard input" : file
     switch format ?? Self.format(ofFileAt: file) {
     case .pass:
@@ -50,6 +68,11 @@ struct ImportSource {
       let store = PassStore(folder: FilePath(file))
       return try found(
         .gopass, place, store.entries(.gopass, firstLineOnly: firstLineOnly, progress: progress, note: context.note))
+    case .secretService:
+      let keyring = try OtherKeyring()
+      var found = Found(format: .secretService, place: keyring.owner.description, items: keyring.items).withoutLogins()
+      found.leftOut += keyring.locked.map { LeftOut($0, LeftOut.locked) }
+      return found
     case .onePassword where Self.isArchive(file):
       let data = try ZipArchive(file).content("export.data", limit: Self.largestFile)
       return try found(.onePassword, place, OnePasswordJSON.read(ImportText.read(data, place: place), place: place))
@@ -73,7 +96,7 @@ struct ImportSource {
       throw Failure.usage("the file does not tell what program it is of", try: "--from, with the program's name")
     }
     switch format {
-    case .json: return Found(format: .json, place: place, items: try JSONItems.read(text, place: place))
+    case .json: return Found(format: .json, place: place, items: try JSONItems.read(text, place: place)).withoutLogins()
     case .env:
       let items = try EnvItems.read(text, service: service ?? "", place: place) { name in
         context.note("'\(name)' is a reference already, and stays in the file")

@@ -103,6 +103,9 @@ struct LeftOut: Encodable, Equatable {
   /// Whether there is no secret in the file that could stay there.
   var isElsewhere: Bool { [Self.inKeyring, Self.inCredentialHelper, Self.empty].contains(reason) }
 
+  static let login = "logins and what ends with a session: log in again"
+  static let own = "attributes of Coffer's own"
+  static let locked = "locked: unlock it in its own program"
   static let inTrash = "in the trash"
   static let empty = "without a secret"
   static let attachment = "attachments"

@@ -3,9 +3,6 @@ internal import FoundationEssentials
 
 /// `name=value` pairs.
 enum Attributes {
-  /// Names that begin so belong to the library.
-  private static let reserved = "coffer."
-
   static func parse(_ pairs: [String]) throws -> [String: String] {
     var attributes: [String: String] = [:]
     for pair in pairs {
@@ -31,11 +28,9 @@ enum Attributes {
 
   /// Refuses a name that belongs to the library.
   static func checkFree(_ name: String) throws(Failure) {
-    guard isReserved(name) else { return }
-    throw .usage("attributes that begin with '\(reserved)' are reserved", try: "another name")
+    guard ItemMetadata.isOwn(attribute: name) else { return }
+    throw .usage("the attributes '\(Printable.line(name))' are reserved", try: "another name")
   }
-
-  static func isReserved(_ name: String) -> Bool { name.utf8.starts(with: reserved.utf8) }
 
   static func split(_ pair: String) -> (name: String, value: String)? {
     // Not among characters: a combining mark after the sign makes one character of both.

@@ -16,6 +16,11 @@ struct AuthAccounts {
   static let pointers = "coffer.auth"
   /// The account of a login that names none.
   static let unnamed = "default"
+  /// The name that a token is used with where its account has none. Source: GitHub, GitLab and Bitbucket take it with a token of OAuth.
+  static let unnamedUser = "oauth2"
+
+  /// The name of the user of an account.
+  static func user(of account: String) -> String { account == unnamed ? unnamedUser : account }
 
   /// A login, without its token.
   struct Login {
@@ -35,6 +40,9 @@ struct AuthAccounts {
   /// Whether an item says which account of a host is active: it is nobody's secret.
   static func isPointer(_ item: VaultItem) -> Bool { item.name.service == pointers }
 
+  /// Whether Coffer believes what the items of a service say: which account is active, and the secrets of clients.
+  static func isOwn(service: String) -> Bool { [pointers, LoginServers.secrets].contains(service) }
+
   /// All logins, or those of one host, by host and account. No token is opened.
   func logins(of host: String? = nil) throws -> [Login] {
     var active: [String: String] = [:]
@@ -44,7 +52,8 @@ struct AuthAccounts {
       return Login(
         host: host, account: item.name.account, isActive: active[host]?.hasSameBytes(as: item.name.account) == true,
         since: item.created,
-        expires: item.metadata.expires, isRenewable: RenewableLogin.isOne(item), scope: RenewableLogin.scope(of: item))
+        expires: item.metadata.expires, isRenewable: try RenewableLogin.isRenewed(item, in: items),
+        scope: RenewableLogin.scope(of: item))
     }
   }
 
@@ -96,6 +105,10 @@ struct AuthAccounts {
   /// Stores `token` and makes its account the active one, in one transaction. An item that is no login is not replaced.
   func store(_ token: consuming SecretBytes, _ host: String, _ account: String, expires: Date?) throws {
     let name = try checkedName(host, account)
+    guard token.withUnsafeBytes({ $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) else {
+      throw Failure.usage(
+        "the token has a line's end or another control character in it", try: "the token alone; nothing was stored")
+    }
     let metadata = ItemMetadata(attributes: [Self.mark: Self.token], expires: expires)
     // Of a token nothing stays after a logout, nor before it.
     try items.apply(
@@ -169,7 +182,8 @@ struct AuthAccounts {
     return StoreError(.notFound, whom, key: host, cure: "coffer auth login \(host ?? "HOST")")
   }
 
-  static func isToken(_ item: VaultItem) -> Bool { item.metadata.attributes[mark] == token }
+  static func isToken(_ item: VaultItem) -> Bool { isToken(item.metadata) }
+  static func isToken(_ metadata: ItemMetadata) -> Bool { metadata.attributes[mark] == token }
 
   private func active(_ host: String) throws -> String? {
     guard let form = try items.get(ItemName(service: Self.pointers, account: host)) else { return nil }

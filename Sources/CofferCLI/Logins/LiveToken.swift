@@ -37,17 +37,26 @@ struct LiveToken {
 
   /// The token that comes after that of `seen`.
   private func renewed(_ name: ItemName, replacing seen: VaultItem) throws -> SecretForm {
+    let field = try name.field(named: RenewableLogin.refreshField)
+    let (spent, seenField) = (try items.get(field), try items.item(field))
     let turn = try RefreshTurn.take(for: name.description, beside: items.place, within: Self.patience)
     defer { turn.end() }
     guard let item = try items.item(name) else { throw AuthAccounts.nobody(name.service, name.account) }
     // Another process was first.
     if item.isUnchanged != seen.isUnchanged, let form = try live(item) { return form }
     guard let client = try RenewableLogin.client(of: item, in: items),
-      let refresh = try items.get(name.field(named: RenewableLogin.refreshField))
+      let refresh = try items.get(field), let present = try items.item(field)
     else { throw Self.unrenewable(name) }
+    // Who had the turn before was refused with the same: asked again, a server may take it for stolen.
+    if GitCredential.isSame(spent, refresh), present.isUnchanged != seenField?.isUnchanged { throw Self.refused(name) }
     // Before the server is asked: one that rotates takes the old token for stolen from then on, and the new one must find its place.
     try items.rehearse(changes(of: item, to: try AuthAccounts.usualToken(), refresh))
-    let tokens = try client.tokens(refreshing: refresh, nil)
+    let tokens: OAuthTokens
+    do { tokens = try client.tokens(refreshing: refresh, nil) } catch let error as StoreError where error.kind == .loginRefused {
+      // It is written as it is, which those who wait see. Never an error beside the one that is under way.
+      do { try items.set(refresh, for: field, if: present.isUnchanged, keeping: 0) } catch {}
+      throw error
+    }
     let isStored: Bool
     do { isStored = try store(tokens, in: item, replacing: refresh) } catch let error as StoreError
       where error.kind == .outcomeUnknown
@@ -115,10 +124,17 @@ struct LiveToken {
     of item: VaultItem, to access: SecretForm, _ refresh: SecretForm?, until expires: Date? = nil
   ) throws -> [ItemChange] {
     var metadata = item.metadata
+    metadata.attributes = RenewableLogin.attributes(of: item)
     metadata.expires = expires
     let token = ItemChange.set(access.with(metadata), for: item.name, if: item.isUnchanged, keeping: 0)
     guard let refresh else { return [token] }
     return [token, .set(refresh, for: try item.name.field(named: RenewableLogin.refreshField), keeping: 0)]
+  }
+
+  private static func refused(_ name: ItemName) -> StoreError {
+    StoreError(
+      .loginRefused, "the server has just refused to renew the login for another process", key: name.description,
+      cure: "coffer auth login \(name.service)")
   }
 
   private static func unrenewable(_ name: ItemName) -> StoreError {

@@ -13,14 +13,19 @@ struct LoginServer: Equatable {
   var place: Place
   var client: String
   var scopes: [String]
+  /// The path of a file with the certificates by which alone the server is believed; nil for what this machine trusts.
+  var authority: String?
 
   /// What the server and its endpoints are now.
   func server() throws -> AuthorizationServer {
     switch place {
     case .known(let known): try AuthorizationServer(known)
-    case .issuer(let issuer): try AuthorizationServer.discover(issuer: issuer, nil)
+    case .issuer(let issuer): try AuthorizationServer.discover(issuer: issuer, authority: authority, nil)
     }
   }
+
+  /// Which client of which server a secret is of.
+  var owner: String { "\(client) \(description)" }
 
   /// Where it is, for people.
   var description: String {
@@ -68,6 +73,7 @@ struct LoginServers {
     case .issuer(let issuer): fields["issuer"] = .string(issuer)
     }
     let store = try context.places.openDefaults(Settings.domain)
+    if let authority = server.authority { fields["ca"] = .string(authority) }
     try store.save(.dictionary(fields), for: Self.prefix + name)
     try store.close()
   }
@@ -89,6 +95,27 @@ struct LoginServers {
     }
   }
 
+  /// What the item says that holds a secret: settings lie in the open, and whoever edits them must not have it sent elsewhere.
+  private static let owner = "coffer.auth.client"
+
+  /// The secret as it is stored for the client of `server`.
+  static func secret(_ secret: SecretForm, of server: LoginServer) -> SecretForm {
+    secret.with(ItemMetadata(attributes: [owner: server.owner]))
+  }
+
+  /// The secret of the client of `name`; nil where it has none. One that an earlier version stored does not say whose it is.
+  ///
+  /// - Throws: `.refused` where it was given for another client, or another server.
+  static func secret(_ name: String, of server: LoginServer, in items: VaultItems) throws -> SecretForm? {
+    guard let secret = try items.get(secretName(name)) else { return nil }
+    guard secret.metadata.attributes[owner].map({ $0.hasSameBytes(as: server.owner) }) ?? true else {
+      throw StoreError(
+        .refused, "the secret of the client was given for another server or client than the settings name now", key: name,
+        cure: "coffer auth provider show, and add with --client-secret-file where that is right")
+    }
+    return secret.with(ItemMetadata())
+  }
+
   /// The item that holds the secret of the client of `name`.
   static func secretName(_ name: String) throws -> ItemName { try ItemName(service: secrets, account: name) }
 
@@ -98,11 +125,14 @@ struct LoginServers {
     if case .array(let found) = fields["scopes"] {
       scopes = found.compactMap { if case .string(let scope) = $0 { scope } else { nil } }
     }
+    var authority: String?
+    if case .string(let path) = fields["ca"] { authority = path }
     switch (fields["known"], fields["issuer"]) {
     case (.string(let word), _):
       guard let known = AuthorizationServer.Known(rawValue: word) else { return nil }
       return LoginServer(place: .known(known), client: client, scopes: scopes)
-    case (_, .string(let issuer)): return LoginServer(place: .issuer(issuer), client: client, scopes: scopes)
+    case (_, .string(let issuer)):
+      return LoginServer(place: .issuer(issuer), client: client, scopes: scopes, authority: authority)
     default: return nil
     }
   }

@@ -7,30 +7,47 @@ internal import FoundationEssentials
 /// What the item of a login says of the server that it is of, so that the token can be renewed and taken back. All of it is sealed: as
 /// attributes of the token, and, what is secret, as its fields.
 enum RenewableLogin {
-  private static let tokenEndpoint = "oauth.token-endpoint", revocationEndpoint = "oauth.revocation-endpoint"
-  private static let client = "oauth.client", scope = "oauth.scope", secretInBody = "oauth.secret-in-body"
+  private static let tokenEndpoint = "coffer.oauth.token-endpoint", revocationEndpoint = "coffer.oauth.revocation-endpoint"
+  private static let client = "coffer.oauth.client", scope = "coffer.oauth.scope", secretInBody = "coffer.oauth.secret-in-body"
+  private static let authority = "coffer.oauth.authority"
   static let refreshField = "refresh_token", secretField = "client_secret"
 
   static func attributes(of client: OAuthClient, _ tokens: OAuthTokens) -> [String: String] {
     var attributes = [tokenEndpoint: client.server.tokenEndpoint, Self.client: client.id]
     attributes[revocationEndpoint] = client.server.revocationEndpoint
+    attributes[authority] = client.server.authority
     attributes[scope] = tokens.scope ?? (client.scopes.isEmpty ? nil : client.scopes.joined(separator: " "))
     if client.server.takesSecretInBody { attributes[secretInBody] = "yes" }
     return attributes
   }
 
+  /// The attributes of a login, those of an earlier version under their names of today.
+  static func attributes(of item: VaultItem) -> [String: String] {
+    let former = "oauth."
+    return Dictionary(
+      item.metadata.attributes.map { name, value in
+        (name.hasPrefix(former) && ItemMetadata.isOwn(attribute: name) ? "coffer." + name : name, value)
+      }, uniquingKeysWith: { first, _ in first })
+  }
+
   /// What the token of `item` may be used for; nil where nobody said.
-  static func scope(of item: VaultItem) -> String? { item.metadata.attributes[scope] }
+  static func scope(of item: VaultItem) -> String? { attributes(of: item)[scope] }
 
   /// Whether the token came from a server that is known.
-  static func isOne(_ item: VaultItem) -> Bool { item.metadata.attributes[tokenEndpoint] != nil }
+  static func isOne(_ item: VaultItem) -> Bool { AuthAccounts.isToken(item) && attributes(of: item)[tokenEndpoint] != nil }
+
+  /// Whether the server gave something that renews the token of `item`.
+  static func isRenewed(_ item: VaultItem, in items: VaultItems) throws -> Bool {
+    try isOne(item) && items.item(item.name.field(named: refreshField)) != nil
+  }
 
   /// The client that got the token of `item`; nil where it was given by hand.
   static func client(of item: VaultItem, in items: VaultItems) throws -> OAuthClient? {
-    let attributes = item.metadata.attributes
-    guard let token = attributes[tokenEndpoint], let id = attributes[client] else { return nil }
+    let attributes = attributes(of: item)
+    guard isOne(item), let token = attributes[tokenEndpoint], let id = attributes[client] else { return nil }
     let server = try AuthorizationServer(
-      token: token, revocation: attributes[revocationEndpoint], takesSecretInBody: attributes[secretInBody] != nil)
+      token: token, revocation: attributes[revocationEndpoint], takesSecretInBody: attributes[secretInBody] != nil,
+      authority: attributes[authority])
     return OAuthClient(id: id, secret: try items.get(item.name.field(named: secretField)), at: server)
   }
 }

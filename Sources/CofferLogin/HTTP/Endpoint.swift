@@ -11,30 +11,30 @@ struct Endpoint: Hashable, Sendable {
   let host: String
   let isLoopback: Bool
 
-  /// - Parameter name: what the address is for, for the message.
-  /// - Throws: `.invalidName`.
-  init(_ text: String, _ name: String) throws(StoreError) {
+  /// - Parameters:
+  ///   - name: what the address is for, for the message.
+  ///   - isServers: whether a server gave it.
+  /// - Throws: `.invalidName`; `.damaged` for one that a server gave.
+  init(_ text: String, _ name: String, ofServer isServers: Bool = false) throws(StoreError) {
+    func invalid(_ what: String) -> StoreError {
+      // Says which, where it can be printed: before an `@` there may be a password.
+      let shown = text.unicodeScalars.prefix(200).map { $0.isASCII && $0.value > 0x20 ? Character($0) : "?" }
+      return StoreError(
+        isServers ? .damaged : .invalidName, what, place: shown.contains("@") ? nil : String(shown),
+        cure: isServers ? "check that the address is the server's" : "give one that begins with https://")
+    }
     guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
       let parts = URLComponents(string: text), let host = parts.host?.lowercased(), !host.isEmpty
-    else { throw Self.invalid("the \(name) is no address", text) }
+    else { throw invalid("the \(name) is no address") }
     guard parts.user == nil, parts.password == nil, parts.fragment == nil else {
-      throw Self.invalid("the \(name) names a user, a password or a fragment", text)
+      throw invalid("the \(name) names a user, a password or a fragment")
     }
     let isLoopback = Self.loopback.contains(host)
     guard parts.scheme == "https" || (parts.scheme == "http" && isLoopback) else {
-      throw Self.invalid("the \(name) is not https, so that others could read the tokens on their way", text)
+      throw invalid("the \(name) is not https, so that others could read the tokens on their way")
     }
     self.text = text
     self.host = host
     self.isLoopback = isLoopback
-  }
-
-  /// Says which, where it can be printed: without what stands before an `@`, which may be a password.
-  private static func invalid(_ what: String, _ text: String) -> StoreError {
-    let shown = text.lastIndex(of: "@").map { "…\(text[$0...])" } ?? text
-    return StoreError(
-      .invalidName, what,
-      place: String(shown.unicodeScalars.prefix(200).map { $0.isASCII && $0.value > 0x20 || $0 == "…" ? Character($0) : "?" }),
-      cure: "give one that begins with https://")
   }
 }

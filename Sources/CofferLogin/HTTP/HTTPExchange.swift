@@ -13,9 +13,12 @@ struct HTTPExchange: ~Copyable {
   private let library: coffer_libcurl
   private let handle: UnsafeMutableRawPointer
   private let endpoint: Endpoint
+  private let authority: String?
 
+  /// - Parameter authority: the file of certificates by which alone the server is believed. Nil for the one of `SSL_CERT_FILE`, which the
+  ///   library that encrypts knows and libcurl does not, and where there is none, for what libcurl was built with.
   /// - Throws: `.unsupported` where libcurl is not installed.
-  init(_ endpoint: Endpoint) throws(StoreError) {
+  init(_ endpoint: Endpoint, authority: String?) throws(StoreError) {
     let library = try Self.load()
     guard let handle = library.easy_init() else {
       throw StoreError(.memory, "libcurl could not begin", place: endpoint.host, cure: "free some memory and try again")
@@ -23,6 +26,7 @@ struct HTTPExchange: ~Copyable {
     self.library = library
     self.handle = handle
     self.endpoint = endpoint
+    self.authority = authority ?? getenv("SSL_CERT_FILE").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   deinit {
@@ -89,6 +93,7 @@ struct HTTPExchange: ~Copyable {
     if endpoint.isLoopback { set(COFFER_CURLOPT_NOPROXY, "*") }
     set(COFFER_CURLOPT_USERAGENT, "coffer")
     set(COFFER_CURLOPT_NOSIGNAL, 1)
+    if let authority { set(COFFER_CURLOPT_CAINFO, authority) }
     set(COFFER_CURLOPT_TIMEOUT_MS, Self.longest)
     set(COFFER_CURLOPT_CONNECTTIMEOUT_MS, Self.longestConnecting)
 
@@ -147,7 +152,11 @@ struct HTTPExchange: ~Copyable {
     case COFFER_CURLE_PEER_FAILED_VERIFICATION:
       return StoreError(
         .denied, "the server's certificate is none that this machine trusts", place: endpoint.text,
-        cure: "check that the address is the server's; install the certificate of its authority if it is")
+        cure: "check that the address is the server's; --ca FILE, with the certificate of its authority, if it is")
+    case COFFER_CURLE_SSL_CACERT_BADFILE:
+      return StoreError(
+        .denied, "the file of certificates cannot be read, or has none", place: authority ?? endpoint.text,
+        cure: "check --ca or SSL_CERT_FILE")
     case COFFER_CURLE_OPERATION_TIMEDOUT:
       return StoreError(
         .unreachable, "the server did not answer in time", place: endpoint.text, cure: "check the network and try again")

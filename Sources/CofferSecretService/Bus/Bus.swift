@@ -172,7 +172,7 @@ final class Bus {
     _ = try ask("AddMatch") { (message) throws(Refusal) in try message.put(rule) }
   }
 
-  private func answered<Result>(_ body: () throws(Refusal) -> Result) throws(StoreError) -> Result {
+  func answered<Result>(_ body: () throws(Refusal) -> Result) throws(StoreError) -> Result {
     do throws(Refusal) { return try body() } catch {
       throw StoreError(
         .io(EPROTO), "cannot speak to the bus: \(error.text)", place: address, cure: "look at it with busctl --user")

@@ -51,6 +51,13 @@ final class Announcer {
     }
   }
 
+  /// Tells which items a collection has now.
+  func tellItems(_ paths: [String], of collection: String) {
+    changed(.collection, at: ObjectPath.of(collection: collection)) { (signal) throws(Refusal) in
+      try signal.putProperty("Items", "ao") { () throws(Refusal) in try signal.put(paths: paths) }
+    }
+  }
+
   /// Tells that a collection is locked now, or is not.
   func tellLock(_ collection: CollectionState, isLocked: Bool) {
     signal("CollectionChanged", .service, at: ObjectPath.root, about: collection.path)

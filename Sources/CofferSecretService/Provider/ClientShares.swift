@@ -43,3 +43,20 @@ struct ClientShares {
     shares[call.client] = share.calls == 0 ? nil : share
   }
 }
+
+/// Until when each program waits for the vault: however many calls it makes one after the other, it has the patience of one. A program that is
+/// told that the vault is locked tries the next call, and its person waits for all of them.
+struct ProgramWaits {
+  private var ends: [Int32: ContinuousClock.Instant] = [:]
+
+  /// Until when a call of `program` may wait. For as long as it has waited, its next calls are refused at once; then it may wait again.
+  mutating func end(of program: Int32, _ patience: Duration, now: ContinuousClock.Instant = .now) -> ContinuousClock.Instant {
+    ends = ends.filter { $0.value + patience > now }
+    let end = ends[program] ?? now + patience
+    ends[program] = end
+    return end
+  }
+
+  /// Forgets them all: the vault is unlocked.
+  mutating func clear() { ends = [:] }
+}

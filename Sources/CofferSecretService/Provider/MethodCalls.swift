@@ -80,8 +80,8 @@ final class MethodCalls {
     case "GetSecrets": try getSecrets(message)
     case "ReadAlias":
       let alias = try message.string()
-      // Answered while the vault is locked, without a prompt: programs ask for it first of all.
-      try service.knowingBook(message) { [self] () throws(Refusal) in
+      // Where the standard ones lead is answered while the vault is locked: Chromium asks for that first of all, and takes an error for the end.
+      try service.knowingBook(message, isNeeded: CollectionBook().collection(behind: alias) == nil) { [self] () throws(Refusal) in
         try service.reply(message) { (answer) throws(Refusal) in try answer.put(path: path(behind: alias)) }
       }
     case "SetAlias": try setAlias(message)
@@ -289,8 +289,9 @@ final class MethodCalls {
     let author = service.author(of: message)
     let end = PortalEnd(descriptor)
     try service.ask(message) { (vault) throws(Refusal) in
-      try end.write(vault.portalSecret(application, by: author))
-    } _: { [self] (_) throws(Refusal) in
+      try vault.portalSecret(application, by: author)
+    } _: { [self] (secret) throws(Refusal) in
+      try end.write(secret)
       try service.reply(message) { (answer) throws(Refusal) in
         try answer.put(UInt32(0))
         try answer.putArray("{sv}") { () throws(Refusal) in }

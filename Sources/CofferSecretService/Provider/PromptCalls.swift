@@ -39,7 +39,7 @@ final class PromptCalls {
     } _: { [self] (isUnlocked) throws(Refusal) in
       if isUnlocked { return try replyUnlocked(message, objects) }
       guard service.settings.hasOwnKey else { return try replyPrompt(message, objects) }
-      service.unlocker.unlock(mayAsk: false, until: .now + service.settings.patience) {
+      service.unlocker.unlock(mayAsk: false, until: service.waitingEnd(for: message)) {
         true
       } then: { [weak self] isDone in
         guard let self else { return }
@@ -123,7 +123,7 @@ final class PromptCalls {
       let path = prompt.path
       return service.queue.asyncAfter(deadline: .now() + Self.afterwards) { inbox.post(.prompted(path)) }
     }
-    let deadline = service.settings.hasPrompt ? nil : ContinuousClock.now + service.settings.patience
+    let deadline = service.settings.hasPrompt ? nil : service.waitingEnd(for: message)
     service.unlocker.unlock(mayAsk: true, until: deadline) { [weak self] in
       self?.prompts[prompt.path] != nil
     } then: { [weak self] isDone in

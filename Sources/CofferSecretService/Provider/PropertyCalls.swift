@@ -50,7 +50,7 @@ final class PropertyCalls {
   ) throws(Refusal) {
     let isUncertain = canLeadElsewhere(object)
     if !isUncertain, let state = known(object) { return try body(state) }
-    try service.ask(message, waits: isUncertain && service.settings.hasOwnKey) { (vault) throws(Refusal) in
+    try service.ask(message, waits: service.settings.hasOwnKey) { (vault) throws(Refusal) in
       try vault.book()
     } _: { [self] (book) throws(Refusal) in
       service.note(book)
@@ -126,7 +126,8 @@ final class PropertyCalls {
   private func getAll(_ message: BusMessage, _ object: ObjectPath) throws(Refusal) {
     switch object {
     case .service:
-      try service.knowingBook(message) { [self] () throws(Refusal) in
+      // libsecret fills its cache with this before anything else; what is known later is told it then.
+      try service.knowingBook(message, isNeeded: false) { [self] () throws(Refusal) in
         try replyProperties(message) { [book = service.book] (answer) throws(Refusal) in
           try answer.putProperty("Collections", "ao") { () throws(Refusal) in try answer.put(paths: book.collections.map(\.path))
           }

@@ -56,7 +56,7 @@ extension ServiceLoop {
     try shares.check(message, waits: waits && !isUnlocked)
     let (slot, number, vault, inbox, queue) = (Slot<Value>(), number(), vault, inbox, queue)
     let start = ContinuousClock.now
-    let deadline = start + (waits ? settings.patience : .zero)
+    let deadline = waits ? waitingEnd(for: message) : start
     let lastStart = start + max(settings.patience, settings.longestDelay)
     let call = Call(message, until: deadline) { hasWaited in
       queue.async {
@@ -84,6 +84,17 @@ extension ServiceLoop {
     shares.add(call)
     calls[number] = call
     begin(call, hasWaited: false)
+  }
+
+  /// Until when a call may wait for the vault to be unlocked.
+  func waitingEnd(for message: BusMessage) -> ContinuousClock.Instant {
+    // What this machine opens by itself needs no patience of a person's, and its time.
+    let patience = settings.hasOwnKey ? max(settings.patience, SecretServiceSettings.usualPatience) : settings.patience
+    guard !isUnlocked else { return .now + patience }
+    do throws(StoreError) { return waits.end(of: try bus.process(of: message.sender), patience) } catch {
+      // It has gone by now.
+      return .now
+    }
   }
 
   /// Forgets a call, and hands it back.

@@ -12,11 +12,13 @@ extension ServiceLoop {
     (moment, since) = (now, now?.since ?? since)
     if isUnlocked {
       timesUnlocked += 1
+      waits.clear()
       surveyIsDue = true
       unlocker.unlocked()
       resumeAll()
     } else {
       vault.forget()
+      listed = [:]
     }
     guard isLocked != wasLocked else { return }
     for collection in book.collections where collection.name != CollectionState.session {
@@ -31,16 +33,18 @@ extension ServiceLoop {
     announcer.tell(from: old, to: new)
   }
 
-  /// Does `body` once the collections are known as well as they can be: a call that starts the service comes before the first survey.
-  func knowingBook(_ message: BusMessage, _ body: @escaping () throws(Refusal) -> Void) throws(Refusal) {
-    guard !book.isRead, isUnlocked else { return try body() }
-    try ask(message, waits: false, isQuick: true) { (vault) throws(Refusal) in
+  /// Does `body` once the collections are known: those that clients of earlier sessions made are in the vault alone.
+  ///
+  /// - Parameter isNeeded: whether nothing can be said without; otherwise a vault that stays locked is no obstacle.
+  func knowingBook(_ message: BusMessage, isNeeded: Bool = true, _ body: @escaping () throws(Refusal) -> Void) throws(Refusal) {
+    guard !book.isRead, isNeeded || !isLocked else { return try body() }
+    try ask(message, waits: isNeeded || settings.hasOwnKey, isQuick: true) { (vault) throws(Refusal) in
       try vault.book()
     } _: { [self] (book) throws(Refusal) in
       note(book)
       try body()
     } otherwise: { (refusal) throws(Refusal) in
-      guard refusal.isForUnlocking else { throw refusal }
+      guard !isNeeded, refusal.isForUnlocking else { throw refusal }
       try body()
     }
   }
@@ -68,5 +72,10 @@ extension ServiceLoop {
     guard let survey else { return }
     note(survey.book)
     for event in survey.events { announcer.tell(event) }
+    // Here and not with each change: all paths are told, and one of thousands may change after the other.
+    for collection in book.collections where survey.items[collection.name] != listed[collection.name] {
+      announcer.tellItems(survey.items[collection.name] ?? [], of: collection.name)
+    }
+    listed = survey.items
   }
 }

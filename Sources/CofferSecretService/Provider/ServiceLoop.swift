@@ -35,11 +35,14 @@ final class ServiceLoop {
   var calls: [UInt64: Call] = [:]
   var parked: Set<UInt64> = []
   var shares = ClientShares()
+  var waits = ProgramWaits()
   private var lastNumber: UInt64 = 0
 
   /// Whether a survey is under way or due; when the next may begin.
   var surveyIsDue = false, surveyIsRunning = false
   var nextSurvey = ContinuousClock.now
+  /// The items of each collection as clients were told them last.
+  var listed: [String: [String]] = [:]
 
   private var isOver = false
   /// What ends the service.

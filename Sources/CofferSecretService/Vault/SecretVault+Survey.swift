@@ -8,6 +8,8 @@ internal import Synchronization
 struct Survey: Sendable {
   let book: CollectionBook
   let events: [ItemEvent]
+  /// The paths of the items of each collection.
+  let items: [String: [String]]
 }
 
 extension SecretVault {
@@ -15,12 +17,14 @@ extension SecretVault {
   func survey() throws(Refusal) -> Survey {
     let book = try book()
     var now: [ItemPath: StoredItem] = [:]
-    for item in try find([:], in: nil) where item.path.collection != CollectionState.session { now[item.path] = item }
+    let found = try find([:], in: nil)
+    for item in found where item.path.collection != CollectionState.session { now[item.path] = item }
+    let items = Dictionary(grouping: found.map(\.path), by: \.collection).mapValues { $0.map(\.text) }
     let before = state.known.withLock { known in
       defer { known = now }
       return known
     }
-    guard let before else { return Survey(book: book, events: []) }
+    guard let before else { return Survey(book: book, events: [], items: items) }
     var events: [ItemEvent] = []
     for (path, item) in before where now[path] == nil { events.append(ItemEvent(.deleted, item)) }
     for (path, item) in now {
@@ -30,7 +34,7 @@ extension SecretVault {
       default: break
       }
     }
-    return Survey(book: book, events: events.sorted { $0.item.path.text < $1.item.path.text })
+    return Survey(book: book, events: events.sorted { $0.item.path.text < $1.item.path.text }, items: items)
   }
 
   /// Forgets what clients know: the vault was locked.

@@ -110,6 +110,7 @@ final class SecretVault: Sendable {
     _ draft: ItemDraft, _ secret: SecretForm, in collection: String, replaces: Bool, by client: AgentClient
   ) throws(Refusal) -> ItemEvent {
     try requireCollection(collection)
+    try Self.checkFree(draft.attributes)
     let equal =
       try replaces
       ? find(draft.attributes, in: collection).filter { $0.attributes.count == draft.attributes.count }.min {
@@ -121,27 +122,39 @@ final class SecretVault: Sendable {
       }
     }
     // A shared item keeps its name, and what shows it here.
-    let old = try equal.map { (item) throws(Refusal) in try existing(item.path) }
+    let old = try equal.map { (item) throws(Refusal) in try existing(item.path, writing: true) }
     let name: ItemName
     if let old { name = old.name } else { name = try VaultNaming.name(collection, VaultNaming.hexadecimal(UUID())) }
     var form = secret
     form.metadata.label = draft.label
-    form.metadata.attributes = old.map { Self.attributes(draft.attributes, of: $0) } ?? draft.attributes
-    let condition = old?.isUnchanged ?? .absent
+    form.metadata.attributes = Self.attributes(draft.attributes, of: old)
+    let (stored, condition) = (form, old?.isUnchanged ?? .absent)
     let item = try asking(equal?.path.text ?? ObjectPath.of(collection: collection)) { () throws(StoreError) in
-      try client.set(form, for: name, if: condition)
+      let item = try client.set(stored, for: name, if: condition)
+      // A label that is left empty is the one of before, to the vault.
+      guard stored.metadata.label.isEmpty, !item.metadata.label.isEmpty else { return item }
+      return try client.apply([.describe(name, as: stored.metadata, if: item.isUnchanged)]).first ?? item
     }
     return try noted(old == nil ? .created : .changed, item)
   }
 
-  /// The attributes that the vault keeps of an item whose client gave it `attributes`.
-  private static func attributes(_ attributes: [String: String], of item: VaultItem) -> [String: String] {
-    guard VaultNaming.collection(of: item.name.service) == nil else { return attributes }
-    return attributes.merging([VaultNaming.shared: item.metadata.attributes[VaultNaming.shared] ?? ""]) { _, mark in mark }
+  /// The attributes that the vault keeps of an item whose client gave it `attributes`: those of Coffer's own stay, what shows it here among them.
+  private static func attributes(_ attributes: [String: String], of item: VaultItem?) -> [String: String] {
+    attributes.merging(item?.metadata.ownAttributes ?? [:]) { _, own in own }
   }
 
-  private func existing(_ path: ItemPath) throws(Refusal) -> VaultItem {
+  /// - Throws: ``Refusal`` `InvalidArgs` for a name of Coffer's own: a client would say where a login is renewed.
+  private static func checkFree(_ attributes: [String: String]) throws(Refusal) {
+    guard let name = attributes.keys.first(where: ItemMetadata.isOwn(attribute:)) else { return }
+    throw .invalidArguments("the attribute \(name) is Coffer's own")
+  }
+
+  /// - Parameter writing: whether it gets another secret; Coffer alone gives one to a login.
+  private func existing(_ path: ItemPath, writing: Bool = false) throws(Refusal) -> VaultItem {
     guard let item = try vaultItem(path) else { throw .noSuchObject(path.text) }
+    guard !writing || !item.metadata.isKeptByCoffer else {
+      throw .denied("the item is a login, which no other program replaces: coffer auth login")
+    }
     return item
   }
 
@@ -154,7 +167,7 @@ final class SecretVault: Sendable {
         return ItemEvent(.changed, try memory.set(draft, secret, at: path.element))
       }
     }
-    let old = try existing(path)
+    let old = try existing(path, writing: true)
     var form = secret
     let type = secret.metadata.contentType
     form.metadata = old.metadata
@@ -169,6 +182,7 @@ final class SecretVault: Sendable {
   func describe(
     _ path: ItemPath, label: String? = nil, attributes: [String: String]? = nil, by client: AgentClient
   ) throws(Refusal) -> ItemEvent {
+    try Self.checkFree(attributes ?? [:])
     if path.collection == CollectionState.session {
       return try state.memory.withLock { (memory) throws(Refusal) in
         guard let old = memory.item(path.element), let secret = memory.secret(path.element) else {

@@ -34,7 +34,7 @@ enum VaultNaming {
     if let collection = own {
       guard !collection.isEmpty, collection != CollectionState.session else { return nil }
       path = ItemPath(collection: collection, element: PathElement.encode(item.name.account))
-      attributes = item.metadata.attributes
+      attributes = item.metadata.freeAttributes
     } else {
       guard let collection = item.metadata.attributes[shared], !collection.isEmpty, collection != CollectionState.session else {
         return nil
@@ -51,8 +51,7 @@ enum VaultNaming {
 
   /// What programs search for: none of them knows under which name the item was stored.
   private static func sharedAttributes(_ item: VaultItem) -> [String: String] {
-    var attributes = item.metadata.attributes
-    attributes[shared] = nil
+    let attributes = item.metadata.freeAttributes
     let own = [
       "service": item.name.service, "server": item.name.service, "account": item.name.account, "username": item.name.account,
     ]

@@ -41,6 +41,14 @@ struct ItemRemoval {
     return true
   }
 
+  /// Removes the fields of the item at `index` for good.
+  func removeFields(of index: RecordIndex, _ change: inout Change) throws(StoreError) {
+    for field in try records.notes(of: index, in: .present, &change).map(\.index) {
+      _ = try records.drop(field, as: .field, &change)
+      change.events.append(items.entry(.itemDeleted, field))
+    }
+  }
+
   /// Removes all that is known of the past of `name`, of an item with its fields; false where that is nothing.
   private func forgetPast(of name: ItemName, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> Bool {
     guard !name.field.isEmpty else { return try history.forget(index, &change) }

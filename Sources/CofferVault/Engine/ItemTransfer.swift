@@ -15,6 +15,10 @@ struct ItemTransfer {
   func adopt(_ item: ImportedItem, keeping: UInt8, _ change: inout Change) throws(StoreError) {
     try items.check(item.form)
     let target = try items.target(item.name, &change)
+    // What renews a login is of that login alone.
+    if item.name.field.isEmpty, target.old?.itemMetadata.isKeptByCoffer == true {
+      try items.removals.removeFields(of: target.index, &change)
+    }
     var meta = RecordMeta(
       revision: 0, id: target.old?.id ?? .random(), service: item.name.service, account: item.name.account,
       field: item.name.field,
@@ -32,6 +36,13 @@ struct ItemTransfer {
     var seen: Set<ItemName> = []
     // A field goes the way of its item: parts of one and parts of the other would be neither.
     var kept: Set<ItemName> = []
+    let whole = Set(imported.lazy.map(\.name).filter(\.field.isEmpty))
+    for name in Set(imported.lazy.map(\.name.item)).subtracting(whole) where try items.item(name)?.metadata.isKeptByCoffer == true
+    {
+      throw StoreError(
+        .refused, "a field alone is imported into an item that Coffer keeps by itself, such as a login", key: name.description,
+        place: view.place.description, cure: "leave the field out; nothing was imported")
+    }
     if duplicates == .keep {
       for item in imported where item.name.field.isEmpty {
         if try items.version(of: item.name) != .absent { kept.insert(item.name) }

@@ -132,6 +132,9 @@ struct AuthCommandTests {
     try home.transcript("auth login github.com --token ghp_secret", err: "there is no --token", exit: 64)
     #expect(try !home.coffer("auth login github.com ghp_secret").err.contains("ghp_secret"))
     try home.transcript("auth login github.com --with-token", in: "\n", err: "the token is empty", exit: 64)
+    for token in ["two\nlines", "a\rb", "a\0b"] {
+      try home.transcript("auth login github.com --with-token", in: token, err: "control character", exit: 64)
+    }
     try home.transcript("auth login github.com", err: "no terminal to ask at", exit: 64)
     try home.transcript(
       "auth login https://github.com/ada --with-token", in: "t", err: "a host is a name without a path", exit: 64)
@@ -140,6 +143,13 @@ struct AuthCommandTests {
       "auth login github.com --with-token --passphrase-file -", in: "t", err: "standard input", exit: 64)
     try home.transcript("auth logout --all --account a", err: "exclude each other", exit: 64)
     try home.transcript("vault list", out: "")
+  }
+
+  @Test func `git is set up once its helper is there to be started`() throws {
+    let home = try Home()
+    home.environment["HOME"] = home.path
+    try home.transcript("auth setup-git", err: "try: coffer install", exit: 1)
+    #expect(!home.exists(".gitconfig"))
   }
 
   @Test
@@ -151,6 +161,83 @@ struct AuthCommandTests {
     try home.transcript("login github.com --account ada --with-token --quiet", in: "t")
     try home.transcript("logout github.com --all --quiet")
     try home.transcript("vault get github.com default", out: "my password")
+  }
+
+  /// What code of Coffer's believes, by the names of today and those of earlier versions.
+  static let believed = [
+    "coffer.auth", "coffer.auth.client", "coffer.oauth.token-endpoint", "coffer.oauth.revocation-endpoint", "coffer.oauth.client",
+    "coffer.oauth.scope", "coffer.oauth.secret-in-body", "coffer.oauth.authority", "coffer.ends-with-session", "coffer.named",
+    "oauth.token-endpoint", "oauth.revocation-endpoint", "oauth.client", "oauth.scope", "oauth.secret-in-body", "secret-service",
+  ]
+
+  @Test(arguments: believed)
+  func `what Coffer believes of an item is said by no option, no form and no import`(attribute: String) throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set x --attribute \(attribute)=token", in: "v", err: "are reserved", exit: 64)
+    try home.transcript("vault set x --attribute mine=1 --quiet", in: "v")
+    try home.transcript("vault edit x --attribute \(attribute)=token", err: "are reserved", exit: 64)
+    try home.transcript("vault edit x --remove-attribute \(attribute)", err: "are reserved", exit: 64)
+    let json = try home.file(
+      "items.json", #"{"coffer":1,"items":[{"service":"y","attributes":{"\#(attribute)":"forged","mine":"1"},"value":"v"}]}"#)
+    #expect(try home.coffer("vault import \(json) --yes").err.contains("left out"), "\(attribute)")
+    let imported = try home.coffer("vault show y --json").out
+    #expect(imported.isEmpty || imported.contains("mine") && !imported.contains(attribute), "\(imported)")
+    #expect(try home.coffer("auth status").status == 1)
+  }
+
+  @Test func `an import makes no login, and what it replaces or would add to is renewed by nothing`() throws {
+    let home = try Home.withVault()
+    try home.transcript("login git.example --account ada --with-token -q", in: "mine")
+    for field in ["refresh_token", "client_secret", "note"] {
+      try home.transcript("vault set git.example ada --field \(field) -q", in: "own")
+    }
+    let login = #"{"service":"git.example","account":"ada","attributes":{"coffer.auth":"token"},"value":"forged"}"#
+    let field = #"{"service":"git.example","account":"ada","field":"refresh_token","value":"forged"}"#
+    let others =
+      #"{"service":"coffer.auth","account":"git.example","value":"eve"},{"service":"coffer.auth.provider","account":"corp","value":"s"}"#
+    func imported(_ items: String) throws -> Home.Answer {
+      try home.coffer("vault import \(home.file("items.json", "[\(items)]")) --on-duplicate replace --yes")
+    }
+    let left = try imported("\(login),\(field),\(others)")
+    #expect(
+      left.status == 0 && left.err.contains("left out: git.example/ada (logins") && left.err.contains("left out: coffer.auth/"))
+    try home.transcript("auth token", out: "mine")
+    try home.transcript("vault get git.example ada --field refresh_token", out: "own")
+    try home.transcript("vault list coffer.auth.provider", err: "no item", exit: 1)
+    let refused = try imported(field)
+    #expect(refused.status == 77 && refused.err.contains("such as a login"), "\(refused.err)")
+    try home.transcript("vault get git.example ada --field refresh_token", out: "own")
+    // What is no login any more has nothing of it.
+    #expect(try imported(#"{"service":"git.example","account":"ada","value":"plain"},"# + field).status == 0)
+    try home.transcript("vault get git.example ada", out: "plain")
+    try home.transcript("vault get git.example ada --field refresh_token", out: "forged")
+    for gone in ["client_secret", "note"] { #expect(try home.coffer("vault get git.example ada --field \(gone)").status == 1) }
+    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+    // The same of another vault.
+    let other = try Home.withVault()
+    try other.transcript("login git.example --account eve --with-token -q", in: "forged")
+    try other.transcript("vault set app -q", in: "v")
+    let vault = try home.coffer(
+      "vault import --from coffer \(other.path)/data/vault.sqlite --other-key-file \(other.path)/key --yes")
+    #expect(vault.status == 0 && vault.err.contains("left out: git.example/eve (logins"), "\(vault.err)")
+    try home.transcript("vault get app", out: "v")
+    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+  }
+
+  @Test func `a login whose token another program replaces loses what renewed it`() throws {
+    let home = try Home.withVault()
+    for (host, program) in [("a.example", "cargo"), ("b.example", "keyring set b.example ada")] {
+      try home.transcript("login \(host) --account ada --with-token -q", in: "old")
+      for field in ["refresh_token", "client_secret"] {
+        try home.transcript("vault set \(host) ada --field \(field) -q", in: "own")
+      }
+      let line = #"{"v":1,"kind":"login","token":"new","registry":{"index-url":"x"},"args":["a.example","ada"]}"#
+      #expect(try home.coffer("credential \(program)", in: Data((program == "cargo" ? line + "\n" : "new").utf8)).status == 0)
+      try home.transcript("auth token \(host)", out: "new")
+      for field in ["refresh_token", "client_secret"] {
+        #expect(try home.coffer("vault get \(host) ada --field \(field)").status == 1, "\(host)")
+      }
+    }
   }
 
   @Test

@@ -1,5 +1,9 @@
+import Coffer
+import CofferStorage
 import CofferTestSupport
+import CofferVault
 import Foundation
+import SystemPackage
 import Testing
 
 @testable import CofferCLI
@@ -51,6 +55,132 @@ import Testing
     #expect(try server.control("counts")["refresh"] == 1)
   }
 
+  @Test(arguments: OAuthServer.Kind.present)
+  func `of processes that wait for a renewal that is refused, one asks the server`(kind: OAuthServer.Kind) throws {
+    let server = try OAuthServer(kind)
+    let home = try Home.loggedIn(server, for: 1)
+    sleep(1)  // No event: the token ends.
+    // As a process leaves it that died once the server had another one for it.
+    try home.transcript("vault set \(Home.host) ada --field refresh_token -q", in: "spent")
+    let turn = try RefreshTurn.take(
+      for: "\(Home.host)/ada", beside: .file(FilePath(home.path).appending("data/vault.sqlite")), within: .seconds(60))
+    let all = try (0..<15).map { _ in try home.start(["auth", "token", Home.host]) }
+    for waiter in all {
+      // It tries to lock the file again and again.
+      let open = "/proc/\(waiter.child.id)/fd"
+      try eventually("the process waits") {
+        try waiter.child.hasEnded()
+          || (try? FileManager.default.contentsOfDirectory(atPath: open))?.contains {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(open)/\($0)"))?.hasSuffix(".lock") == true
+          } == true
+      }
+    }
+    turn.end()
+    let ends = try all.map { try $0.end() }
+    #expect(ends.allSatisfy { $0.status == 77 && $0.out.isEmpty }, "\(ends)")
+    #expect(ends.count { $0.err.contains("has just refused") } == 14)
+    #expect(try server.control("counts")["refresh"] == 1)
+    // Who asks afterwards asks the server.
+    #expect(try home.coffer("auth token").status == 77)
+    #expect(try server.control("counts")["refresh"] == 2)
+  }
+
+  @Test(arguments: OAuthServer.Kind.present.filter { $0 == .authlib })
+  func `a login of an earlier version is renewed, and says from then on where by names that are Coffer's own`(
+    kind: OAuthServer.Kind
+  ) throws {
+    let server = try OAuthServer(kind)
+    let home = try Home.loggedIn(server)
+    let name = try ItemName(service: Home.host, account: "ada")
+    func metadata(_ change: (inout ItemMetadata) -> Void = { _ in }) throws -> ItemMetadata {
+      var credentials = Credentials()
+      credentials.keyFile = try Credentials.keyFile(at: FilePath(home.path).appending("key"))
+      let vault = try LockedVault.open(
+        .file(FilePath(home.path).appending("data/vault.sqlite")), options: .withoutPins
+      ).unlock(with: credentials)
+      var metadata = try #require(try vault.item(name)).metadata
+      let before = metadata
+      change(&metadata)
+      if metadata != before { try vault.apply([.describe(name, as: metadata)]) }
+      return metadata
+    }
+    let today = try metadata().attributes
+    _ = try metadata { metadata in
+      metadata.attributes = Dictionary(
+        uniqueKeysWithValues: today.map { ($0.key.replacing("coffer.oauth.", with: "oauth."), $0.value) })
+    }
+    #expect(try home.coffer("auth status --json").out.contains("\"renewable\":true,\"scope\":\"read\""))
+    try home.transcript("auth refresh --quiet")
+    #expect(try metadata().attributes == today)
+    #expect(try server.takes(home.coffer("auth token").out))
+    // What nothing renews is not said to be.
+    try home.transcript("vault delete \(Home.host) ada --field refresh_token --forever --quiet")
+    #expect(try home.coffer("auth status --json").out.contains("\"renewable\":false"))
+  }
+
+  @Test func `the secret of a client goes to no server that somebody else wrote into the settings`() throws {
+    let home = try Home.withVault()
+    let file = try home.file("secret", "client secret")
+    try home.transcript("auth provider add corp --issuer https://a.example --client-id c1 --client-secret-file \(file) --quiet")
+    try home.transcript("defaults write coffer.settings provider.corp -dict client c1 issuer https://b.example")
+    try home.transcript("auth provider list", out: "corp  https://b.example  c1\n")
+    try home.transcript("auth login h --provider corp --device", err: "given for another server or client", exit: 77)
+  }
+
+  @Test func `a server of a private authority is believed by --ca or SSL_CERT_FILE alone, and so are its renewals`() throws {
+    let home = try Home.withVault()
+    let script = try home.file(
+      "server.py",
+      """
+      import http.server, json, ssl, sys
+      class Server(http.server.BaseHTTPRequestHandler):
+        def answer(self, **fields):
+          body = json.dumps(fields).encode()
+          self.send_response(200)
+          self.send_header("Content-Length", str(len(body)))
+          self.end_headers()
+          self.wfile.write(body)
+        def do_GET(self): self.answer(issuer=base, token_endpoint=base + "/token", device_authorization_endpoint=base + "/device")
+        def do_POST(self):
+          self.rfile.read(int(self.headers["Content-Length"]))
+          if self.path == "/device": self.answer(device_code="d", user_code="U", verification_uri=base, interval=1)
+          else: self.answer(access_token="t", refresh_token="r", expires_in=3600)
+        def log_message(self, *words): pass
+      server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+      base = "https://127.0.0.1:%d" % server.server_port
+      context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+      context.load_cert_chain(sys.argv[1] + "/ca.pem", sys.argv[1] + "/ca.key")
+      server.socket = context.wrap_socket(server.socket, server_side=True)
+      open(sys.argv[1] + "/base.new", "w").write(base)
+      import os; os.rename(sys.argv[1] + "/base.new", sys.argv[1] + "/base")
+      server.serve_forever()
+      """)
+    let made = try home.program([
+      "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", home.path + "/ca.key", "-out", home.path + "/ca.pem",
+      "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+    ])
+    guard made?.status == 0 else { try Test.skip(without: "openssl") }
+    let server = try Child(
+      [script, home.path], environment: home.environment,
+      opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)], program: "/usr/bin/python3")
+    defer {
+      kill(server.id, SIGKILL)
+      _ = try? server.wait()
+    }
+    try eventually("the server listens") { try home.exists("base") || server.hasEnded() }
+    let words = "auth login h --device --issuer \(try home.content("base")) --client-id c"
+    try home.transcript(words, err: "certificate is none that this machine trusts", exit: 77)
+    try home.transcript("\(words) --ca \(home.path)/server.py", err: "file of certificates", exit: 77)
+    #expect(try home.coffer("\(words) --account a --ca \(home.path)/ca.pem").status == 0)
+    let authority = ["SSL_CERT_FILE": home.path + "/ca.pem"]
+    #expect(try home.coffer("\(words) --account b", with: authority).status == 0)
+    #expect(try home.coffer("auth refresh h --account a").status == 0)
+    try home.transcript("auth refresh h --account b", err: "certificate is none that this machine trusts", exit: 77)
+    #expect(try home.coffer("auth refresh h --account b", with: authority).status == 0)
+    try home.transcript(
+      "auth login h --device --provider github --client-id c --ca x", err: "--ca is about the server of --issuer", exit: 64)
+  }
+
   @Test(arguments: OAuthServer.Kind.any)
   func `a token that has ended is renewed for other programs too`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
@@ -89,6 +219,9 @@ import Testing
     try home.transcript("auth login github.com --device", err: "no client id is given", exit: 64)
     try home.transcript("auth login github.com --provider nobody", err: "no server has the name 'nobody'", exit: 64)
     try home.transcript("auth login h --issuer http://id.example --client-id c", err: "is not https", exit: 64)
+    let given = try home.coffer("auth login h --issuer https://ada:hunter2@id.example --client-id c")
+    #expect(
+      given.status == 64 && given.err.contains("names a user, a password") && !given.err.contains("hunter2"), "\(given.err)")
     try home.transcript("auth login h --issuer https://id.example --with-token", err: "--with-token and --expires", exit: 64)
     try home.transcript("auth login h --device --web", err: "exclude each other", exit: 64)
     try home.transcript("auth provider add x --client-id c", err: "how 'x' logs in is not known", exit: 64)

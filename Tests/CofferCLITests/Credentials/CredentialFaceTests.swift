@@ -259,6 +259,9 @@ struct CredentialFaceTests {
     ("(ada@h.example) Password: ", .password(user: "ada", host: "h.example")),
     ("Username for 'https://h': ", .username(url: "https://h")),
     ("Password for 'https://ada@h': ", .urlPassword(url: "https://ada@h")),
+    ("Password for 'https://a@b@h': ", .urlPassword(url: "https://a@b@h")),
+    ("Password for 'https://bank.example%2fx@evil': ", .urlPassword(url: "https://bank.example%2fx@evil")),
+    ("Password for 'cert:///home/ada/key.pem': ", .urlPassword(url: "cert:///home/ada/key.pem")),
   ])
   func `a question of ssh or git is understood`(text: String, question: AskedQuestion) {
     #expect(AskedQuestion(text) == question)
@@ -268,8 +271,58 @@ struct CredentialFaceTests {
     "", "Password: ", "Enter passphrase: ", "(ada@evil) Enter passphrase for /home/ada/id: ", "(ada@h) Verification code: ",
     "Are you sure you want to continue connecting (yes/no/[fingerprint])? ", "x\nEnter passphrase for key '/id': ",
     "Enter passphrase for key '/id\n': ", "@h's password: ", "ada@'s password: ", "Enter PIN for authenticator: ",
+    // git before the mend of CVE-2024-50349 decodes the user.
+    "Password for 'https://bank.example/x@evil': ", "Password for 'https://bank.example?x@evil': ",
+    "Username for 'https://bank.example#x@evil': ", "Password for 'https://bank.example/\u{301}x@evil': ",
+    "Password for 'https://bank.example/x@\u{301}evil': ", "Password for 'https://bank%2eexample': ", "Password for 'h': ",
   ])
   func `any other question is not`(text: String) { #expect(AskedQuestion(text) == nil) }
+
+  @Test func `the host of a URL is the one behind its last at sign`() {
+    for url in ["https://a@b@h", "https://bank.example%2fx@h/", "https://bank.example\\@h", "https://bank.example@\u{301}@h"] {
+      #expect(Origin(url)?.host == "h", "\(url)")
+    }
+  }
+
+  @Test(arguments: [
+    ("OpenSSH_8.4p1 Debian-5", true), ("OpenSSH_7.9p1", true), ("OpenSSH_8.5p1", false), ("OpenSSH_9.2p1", false),
+    ("OpenSSH_10.0p2", false), ("OpenSSH_2.*,OpenSSH_3.0*,OpenSSH_6.6.1*", false), ("OpenSSH_", false), ("", false),
+  ])
+  func `an ssh that hands on a server's questions is told by its version`(text: String, isTooOld: Bool) {
+    #expect(Array("\0x\0\(text)\0OpenSSH_7.0*\0".utf8).withUnsafeBytes { AskingSSH.isTooOld($0) } == isTooOld)
+  }
+
+  @Test func `an ssh from before 8.5 is answered nothing`() throws {
+    let home = try Home.withVault()
+    try home.withHelpers()
+    try home.transcript("vault set ssh://h.example ada", in: "pass")
+    for (version, status) in [("OpenSSH_8.4p1", Int32(77)), ("OpenSSH_8.5p1", 0)] {
+      let shell = try Data(contentsOf: URL(fileURLWithPath: "/bin/sh").resolvingSymlinksInPath())
+      let ssh = try home.file("ssh", shell + Data("\0\(version)\0".utf8), mode: 0o755)
+      let answer = try #require(try home.program([ssh, "-c", "coffer-askpass \"ada@h.example's password: \"; exit $?"]))
+      #expect(answer.status == status && (status == 0) == (answer.out == "pass\n"), "\(answer)")
+      if status != 0 { #expect(answer.err.contains("older than 8.5") && answer.err.contains("OpenSSH 8.5 or newer")) }
+    }
+  }
+
+  @Test func `what an import made of a netrc is in one again, and a login without a name has git's`() throws {
+    let home = try Home.withVault()
+    let file = try home.file("netrc", "machine a.example login ada password ta\n")
+    #expect(try home.coffer("vault import --from netrc \(file) --yes -q").status == 0)
+    for host in ["a.example", "ada@a.example", "https://a.example/x"] {
+      try home.transcript("run --netrc \(host) cat /proc/self/fd/3", out: "machine a.example login ada password ta\n")
+    }
+    try home.transcript("run --netrc bob@a.example -- true", err: "'bob' is not logged in", exit: 125)
+    try home.transcript("login b.example --with-token -q", in: "tb")
+    try home.transcript("run --netrc b.example cat /proc/self/fd/3", out: "machine b.example login oauth2 password tb\n")
+    try home.transcript("credential keyring get https://b.example --mode creds", out: "oauth2\ntb\n")
+    try home.transcript("credential keyring get https://oauth2@b.example", out: "tb\n")
+    let user = try #require(try home.program([Home.coffer, "credential", "askpass", "Username for 'https://b.example': "]))
+    #expect(user.out == "oauth2\n")
+    let password = try #require(
+      try home.program([Home.coffer, "credential", "askpass", "Password for 'https://oauth2@b.example': "]))
+    #expect(password.out == "tb\n")
+  }
 
   @Test
   func `a question for a person is refused, a notice needs no answer, and a locked vault asks by no program that is ours`() throws

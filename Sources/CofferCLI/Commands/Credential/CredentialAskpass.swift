@@ -38,6 +38,11 @@ struct CredentialAskpassCommand: OpeningCommand {
   }
 
   private func answer(_ asked: AskedQuestion, _ context: Context) throws -> SecretForm {
+    guard !asked.isOfSSH || !AskingSSH.isTooOld() else {
+      throw Failure(
+        .refused, kind: "refused", "this ssh is older than 8.5: the question may be one of the server's",
+        cure: "OpenSSH 8.5 or newer")
+    }
     switch asked {
     case .again: throw Failure.claim("a wrong answer was answered")
     case .passphrase(let key): return try stored("ssh-key:\(key)", nil, "the passphrase of \(key)", for: "ssh", context)
@@ -49,7 +54,7 @@ struct CredentialAskpassCommand: OpeningCommand {
       return try found.secret.line(of: found.name, for: "git")
     case .username(let url):
       context.reason = "git wants the user of \(Self.plain(url))."
-      let account = try HostCredential.get(url, nil, in: context.itemsToRead()).name.account
+      let account = try HostCredential.get(url, nil, in: context.itemsToRead()).user
       return try account.utf8Span.span.bytes.withUnsafeBytes { SecretForm(try SecretBytes(copying: $0)) }
     }
   }

@@ -56,10 +56,10 @@ struct CredentialKeyringCommand: OpeningCommand {
     let password = try found.secret.line(of: found.name, for: "keyring")
     switch output {
     case .json where mode == .creds:
-      try JSONText.write(JSONText.encode(Credential(username: found.name.account)), "password", password.bytes)
+      try JSONText.write(JSONText.encode(Credential(username: found.user)), "password", password.bytes)
     case .json: try JSONText.write(JSONText.encode(Nothing()), "password", password.bytes)
     case .plain:
-      if mode == .creds { try Output.line(found.name.account) }
+      if mode == .creds { try Output.line(found.user) }
       try Output.write(password.bytes)
       try Output.write("\n")
     }
@@ -78,10 +78,7 @@ struct CredentialKeyringCommand: OpeningCommand {
       try items.set(SecretForm(password, metadata: ItemMetadata(contentType: "text/plain")), for: name)
       return
     }
-    var metadata = there.metadata
-    // What is known of the former one is not true of this.
-    (metadata.expires, metadata.contentType) = (nil, "text/plain")
-    try items.set(SecretForm(password, metadata: metadata), for: there.name, if: there.isUnchanged)
+    try HostCredential.replace(there, with: SecretForm(password), in: items)
   }
 
   private func delete(_ items: VaultItems) throws {

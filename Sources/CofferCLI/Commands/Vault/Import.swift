@@ -11,7 +11,8 @@ struct VaultImportCommand: OpeningCommand {
       keepass XML and CSV, also of KeePassXC; chrome and firefox CSV. pass and gopass are folders, which gpg decrypts. netrc, \
       git-credentials, docker, aws and gh are read where those programs keep them, unless a file is given. coffer is another vault, an \
       export or a backup, opened by --other-key-file and the like or at a prompt; json is what 'coffer vault export --reveal' prints; env \
-      an environment file, each variable of which becomes an account of --service. \
+      an environment file, each variable of which becomes an account of --service; secret-service is the keyring that answers on the bus of \
+      this session, whose items programs find again at 'coffer secret-service'. \
       The password becomes the value, further secrets become fields, addresses, folders and tags attributes. What is left out is told. \
       At a terminal the plan is shown first, and a question asked. \
       Where an item exists already nothing is imported, unless --on-duplicate says what shall become of it. --dry-run only tells what \
@@ -47,6 +48,9 @@ struct VaultImportCommand: OpeningCommand {
       throw ValidationError("--first-line is for --from pass and --from gopass alone")
     }
     guard path != nil || from?.hasUsualPlace ?? false else { throw ValidationError("missing expected argument '<file>'") }
+    guard path == nil || from != .secretService else {
+      throw ValidationError("a keyring is asked for on the bus, and is no file")
+    }
     guard path != "-" || from?.needsPath != true else {
       throw ValidationError(
         from == .coffer ? "a vault is a file, not standard input" : "a pass store is a folder, not standard input")
