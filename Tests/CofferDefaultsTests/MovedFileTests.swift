@@ -126,8 +126,7 @@ struct MovedFileTests {
     #expect(try store.load("n") == .integer(1))
   }
 
-  @Test(.tags(.campaign, .process), .wholeRun) func `writers whose journal is taken away again and again lose no value`() throws
-  {
+  @Test(.tags(.campaign, .process), .wholeRun) func `writers whose journal is taken away again and again lose no value`() throws {
     let folder = try TemporaryFolder()
     let journal = folder.file(".d.plist.coffer").string
     let processes = Campaign.size(short: 3, long: 6), each = Campaign.size(short: 3_000, long: 20_000)

@@ -257,7 +257,9 @@ struct PreparedBatchTests {
     try store.engine.holdingLock { (journal) throws(StoreError) in
       try store.engine.state.withLock { (state) throws(StoreError) in
         let free = JournalLayout.capacity - JournalLayout.keptForOutcomes - state.seen.end
-        state.seen = try journal.append(free - room, after: state.seen, keeping: JournalLayout.keptForOutcomes) { _ in }
+        (state.seen, state.last) = try journal.append(
+          free - room, after: state.seen, keeping: JournalLayout.keptForOutcomes
+        ) { _ in RecordLink(check: state.last.check, count: free - room) }
       }
     }
     let long = PlainForm.string(String(repeating: "x", count: room))

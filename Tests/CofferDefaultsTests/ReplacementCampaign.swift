@@ -44,7 +44,8 @@ import Testing
       act: "touch config/d.plist config/.d.plist.coffer; git -C config checkout -qf .", isOfBoth: true),
     Way(
       name: "stow", needs: "stow",
-      act: "mkdir -p stow/d; find config -maxdepth 1 -type f -exec mv -t stow/d {} +; stow -d stow -t config -R d || true", isOfBoth: true
+      act: "mkdir -p stow/d; find config -maxdepth 1 -type f -exec mv -t stow/d {} +; stow -d stow -t config -R d || true",
+      isOfBoth: true
     ),
     Way(name: "cp -al", save: "cp -al config backup", act: "rm -rf old; mv config old; cp -al backup config", isOfBoth: true),
     Way(name: "cp -a in place", save: keep, act: "cp -a backup/. config/", isOfBoth: true),

@@ -36,7 +36,9 @@ import Testing
     "https://\(String(repeating: "hunter2", count: 60))@example.com/", "https://ada:hunter2@x@example.com/",
   ])
   func `a password in an address is not repeated`(text: String) {
-    for body in [{ _ = try AuthorizationServer(token: text) }, { _ = try AuthorizationServer.discover(issuer: text, nil) }] {
+    for body in [
+      { _ = try AuthorizationServer(token: text) }, { _ = try AuthorizationServer.discover(issuer: text, authority: nil, nil) },
+    ] {
       let error = #expect(throws: StoreError.self) { try body() }
       #expect(error.map { !"\($0)".contains("hun") && "\($0)".contains("@example.com") } ?? false)
     }

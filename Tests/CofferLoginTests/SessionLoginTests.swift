@@ -67,7 +67,7 @@ import Testing
     let first = try await session.token(oauth, using: client)
     try router.set(Sealed("spent"), for: keys.renewal)
     // The server is slow to say no, so that the others wait for that.
-    try server.hold(10, at: "/token")
+    try server.hold(at: "/token")
     let asking = { @Sendable () async -> StoreError.Kind? in
       do { _ = try await session.token(oauth, using: client, replacing: first) } catch { return (error as? StoreError)?.kind }
       return nil
@@ -76,6 +76,7 @@ import Testing
     try await poll("the server is asked") { try server.control("counts")["refresh"] == 1 }
     let others = await withTaskGroup(of: StoreError.Kind?.self) { group in
       for _ in 0..<7 { group.addTask { await asking() } }
+      try? server.letGo()
       return await group.reduce(into: []) { $0.append($1) }
     }
     #expect(await asked == .loginRefused && others.allSatisfy { $0 == .loginRefused } && others.count == 7)

@@ -17,10 +17,11 @@ struct Endpoint: Hashable, Sendable {
   /// - Throws: `.invalidName`; `.damaged` for one that a server gave.
   init(_ text: String, _ name: String, ofServer isServers: Bool = false) throws(StoreError) {
     func invalid(_ what: String) -> StoreError {
-      // Says which, where it can be printed: before an `@` there may be a password.
-      let shown = text.unicodeScalars.prefix(200).map { $0.isASCII && $0.value > 0x20 ? Character($0) : "?" }
+      // Says which, where it can be printed: without what stands before an `@`, which may be a password.
+      let shown = text.lastIndex(of: "@").map { "…\(text[$0...])" } ?? text
       return StoreError(
-        isServers ? .damaged : .invalidName, what, place: shown.contains("@") ? nil : String(shown),
+        isServers ? .damaged : .invalidName, what,
+        place: String(shown.unicodeScalars.prefix(200).map { $0.isASCII && $0.value > 0x20 || $0 == "…" ? Character($0) : "?" }),
         cure: isServers ? "check that the address is the server's" : "give one that begins with https://")
     }
     guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),

@@ -24,7 +24,7 @@ import Testing
         tally["\(worker < 2 ? "add" : "rotate") \(answer.status)", default: 0] += 1
         #expect([0, 75].contains(answer.status), "\(answer.err)")
         guard worker < 2 else { continue }
-        let opens = access(keys[worker], F_OK) == 0 && (try home.coffer("vault list -q --key-file \(keys[worker])")).status == 0
+        let opens = try access(keys[worker], F_OK) == 0 && home.coffer("vault list -q --key-file \(keys[worker])").status == 0
         #expect(opens == (answer.status == 0), "round \(round): \(answer.err)")
       }
       #expect(try home.coffer("vault rotate --only \(own) --yes -q").status == 0)

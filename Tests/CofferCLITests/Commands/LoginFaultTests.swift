@@ -95,13 +95,14 @@ import Testing
     let token = try home.coffer("auth token").out
     let item = "vault show \(Home.host) ada --json"
     let before = try home.coffer(item).out
-    try server.hold(5, at: "/token")
+    try server.hold(at: "/token")
     let refresh = try home.start(["auth", "refresh", Home.host])
     try eventually("the server is asked") { try server.control("counts")["refresh"] == 1 }
     // git was refused the old one, and has the item say that it ends now.
     try home.transcript(
       "credential git erase", in: "protocol=https\nhost=\(Home.host)\nusername=ada\npassword=\(token)\n\n")
     #expect(try home.coffer(item).out != before)
+    try server.letGo()
     let end = try refresh.end()
     #expect(end.status == 0, "\(end.err)")
     let next = try home.coffer("auth token").out
@@ -115,10 +116,11 @@ import Testing
   func `another login while a token is renewed stands`(kind: OAuthServer.Kind) throws {
     let server = try OAuthServer(kind)
     let home = try Home.loggedIn(server)
-    try server.hold(5, at: "/token")
+    try server.hold(at: "/token")
     let refresh = try home.start(["auth", "refresh", Home.host])
     try eventually("the server is asked") { try server.control("counts")["refresh"] == 1 }
     try home.transcript("auth login \(Home.host) --account ada --with-token --quiet", in: "by hand")
+    try server.letGo()
     let end = try refresh.end()
     #expect(end.status != 0 && end.err.contains("another login, or a logout, came while the token was renewed"), "\(end)")
     try home.transcript("auth token", out: "by hand")
@@ -134,10 +136,11 @@ import Testing
     defer { _ = try? home.coffer("agent stop") }
     let key = home.environment["COFFER_KEY_FILE"]
     home.locked()
-    try server.hold(5, at: "/token")
+    try server.hold(at: "/token")
     let refresh = try home.start(["auth", "refresh", Home.host])
     try eventually("the server is asked") { try server.control("counts")["refresh"] == 1 }
     try home.transcript("lock --quiet")
+    try server.letGo()
     let end = try refresh.end()
     #expect(end.status == 69 && end.err.contains("the vault is locked"), "\(end)")
     #expect(end.err.contains("the server has taken it back") && end.err.contains("try: coffer auth login \(Home.host)"), "\(end)")

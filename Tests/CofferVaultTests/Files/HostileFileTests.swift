@@ -188,7 +188,7 @@ import Testing
     defer { chmod(fixture.folder.string, 0o700) }
     #expect(fixture.openingError()?.kind == .denied)
     let vault = try VaultDatabase.openToRead(fixture.vault)
-    #expect(vault.isReadOnly)
+    #expect(vault.isUnwritableFile)
     _ = try vault.read { () throws(StoreError) in try vault.stateBytes() }
     expectError(.denied) { () throws(StoreError) in try vault.write { () throws(StoreError) in } }
     #expect(fixture.names == ["vault.sqlite"])
