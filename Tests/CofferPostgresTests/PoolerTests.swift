@@ -8,7 +8,7 @@ import Testing
 @testable import CofferPostgres
 
 /// A vault behind a program that hands a server's connections to many clients.
-@Suite(.tags(.process), .wholeRun) struct PoolerTests {
+@Suite(.tags(.process), .defaultRun) struct PoolerTests {
   private func place(_ shared: SharedVault, _ pooler: ConnectionPooler) -> VaultPlace {
     VaultPlace(shared.url.replacingOccurrences(of: ":\(shared.server.port)/", with: ":\(pooler.port)/"))
   }

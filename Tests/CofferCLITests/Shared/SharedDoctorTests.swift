@@ -48,7 +48,7 @@ struct SharedDoctorTests {
     #expect(answer.out.contains("DROP SCHEMA \(home.schema.prefix(36))_before_"))
   }
 
-  @Test
+  @Test(.tags(.root))
   func `a machine that cannot write its pins reads, compares, and says so`() throws {
     let home = try Home.withSharedVault()
     let other = try home.otherMachine()
