@@ -43,7 +43,7 @@ import Testing
     try store.save(.integer(1), for: "a")
     disk.isFaulty = true
     try takeAway(folder)
-    usleep(600_000)
+    usleep(600_000)  // No event: nothing is written.
     #expect(!folder.exists("d.plist"))
     disk.isFaulty = false
     #expect(eventually { folder.exists("d.plist") })
