@@ -98,12 +98,12 @@ final class Context {
       return
     }
     guard !quiet, !json else { return }
-    Output.message("\(Style.green.text(Sign.done.text(.errors), .errors)) \(Printable.text(text))")
+    Output.message("\(Style.green.text(Sign.done.text(.errors), .errors)) \(Printable.line(text))")
   }
 
   /// Says something that is not an error, unless --quiet.
   func note(_ text: String) {
-    if !quiet { Output.message("coffer: note: \(Printable.text(text))") }
+    if !quiet { Output.message("coffer: note: \(Printable.line(text))") }
   }
 }
 

@@ -85,10 +85,10 @@ struct Failure: Error {
   var text: String {
     var line = "coffer: "
     if let key { line += "'\(Printable.line(key))': " }
-    line += Printable.text(what)
+    line += Printable.line(what)
     if let place { line += " (\(Printable.line(place)))" }
-    if let detail { line += ": \(Printable.text(detail))" }
-    if let cure { line += "\n  try: \(Printable.text(cure))" }
+    if let detail { line += ": \(Printable.line(detail))" }
+    if let cure { line += "\n  try: \(Printable.line(cure))" }
     return line
   }
 

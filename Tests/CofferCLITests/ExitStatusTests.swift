@@ -33,6 +33,14 @@ struct ExitStatusTests {
   }
 
   @Test
+  func `words of others make no line of this program's`() {
+    let forged = "no\ncoffer: note: all is well\r\n  try: this"
+    let failure = Failure(StoreError(.busy, forged, key: forged, place: forged, cure: forged))
+    #expect(
+      failure.text.split(whereSeparator: \.isNewline).count == 2 && failure.json.split(whereSeparator: \.isNewline).count == 1)
+  }
+
+  @Test
   func `every kind has a word of its own in JSON`() {
     #expect(Swift.Set(StoreError.Kind.all.map(\.word)).count == StoreError.Kind.all.count)
     #expect(Self.kinds.map(\.0.word).sorted() == StoreError.Kind.all.map(\.word).sorted())

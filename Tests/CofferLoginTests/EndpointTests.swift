@@ -16,6 +16,18 @@ import Testing
   }
 
   @Test(arguments: [
+    "https://ada:hunter2@example.com/", "https://ada:hun ter2@example.com/", "http://hunter2@example.com",
+    "ada:hunter2@example.com",
+    "https://\(String(repeating: "hunter2", count: 60))@example.com/", "https://ada:hunter2@x@example.com/",
+  ])
+  func `a password in an address is not repeated`(text: String) {
+    for body in [{ _ = try AuthorizationServer(token: text) }, { _ = try AuthorizationServer.discover(issuer: text, nil) }] {
+      let error = #expect(throws: StoreError.self) { try body() }
+      #expect(error.map { !"\($0)".contains("hun") && "\($0)".contains("@example.com") } ?? false)
+    }
+  }
+
+  @Test(arguments: [
     "https://example.com", "https://example.com:8443/a?b=c", "http://127.0.0.1:8080/token", "http://localhost/",
     "http://[::1]:80/",
   ])

@@ -91,7 +91,7 @@ final class ChangeLines: Sendable {
     self.keys = Set(keys)
     json = context.json
     let isQuiet = context.quiet
-    note = { text in if !isQuiet { Output.message("coffer: note: \(text)") } }
+    note = { text in if !isQuiet { Output.message("coffer: note: \(Printable.line(text))") } }
   }
 
   /// Watches `feeds`, each with the name of its store, and does not return.

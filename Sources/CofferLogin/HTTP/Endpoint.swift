@@ -29,11 +29,12 @@ struct Endpoint: Hashable, Sendable {
     self.isLoopback = isLoopback
   }
 
-  /// Says which, where it can be printed.
+  /// Says which, where it can be printed: without what stands before an `@`, which may be a password.
   private static func invalid(_ what: String, _ text: String) -> StoreError {
-    StoreError(
+    let shown = text.lastIndex(of: "@").map { "…\(text[$0...])" } ?? text
+    return StoreError(
       .invalidName, what,
-      place: String(text.unicodeScalars.prefix(200).map { $0.isASCII && $0.value > 0x20 ? Character($0) : "?" }),
+      place: String(shown.unicodeScalars.prefix(200).map { $0.isASCII && $0.value > 0x20 || $0 == "…" ? Character($0) : "?" }),
       cure: "give one that begins with https://")
   }
 }

@@ -63,7 +63,7 @@ private final class MirrorLines: Sendable {
     self.file = file
     json = context.json
     let isQuiet = context.quiet
-    note = { text in if !isQuiet { Output.message("coffer: note: \(Printable.text(text))") } }
+    note = { text in if !isQuiet { Output.message("coffer: note: \(Printable.line(text))") } }
   }
 
   func text(_ report: MirrorReport) -> String {
