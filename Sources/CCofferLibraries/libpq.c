@@ -18,7 +18,7 @@ static coffer_libpq table;
   X(status, PQstatus) \
   X(transaction_status, PQtransactionStatus) \
   X(socket, PQsocket) \
-  X(server_version, PQserverVersion) \
+  X(backend_pid, PQbackendPID) \
   X(error_message, PQerrorMessage) \
   X(ssl_in_use, PQsslInUse) \
   X(host, PQhost) \
@@ -43,7 +43,6 @@ static coffer_libpq table;
   X(is_null, PQgetisnull) \
   X(value, PQgetvalue) \
   X(length, PQgetlength) \
-  X(affected, PQcmdTuples) \
   X(clear, PQclear)
 
 static bool fill(const char **error) {
@@ -58,7 +57,9 @@ COFFER_LOADER(coffer_libpq, coffer_libpq_load)
 
 static void count(void *argument, const struct pg_result *result) {
   const char *severity = table.error_field(result, COFFER_LIBPQ_SEVERITY);
-  if (severity && strcmp(severity, "WARNING") == 0) ++*(int *)argument;
+  const char *file = table.error_field(result, COFFER_LIBPQ_SOURCE_FILE);
+  // Its words are in the server's language. Source: PostgreSQL, SyncRepWaitForLSN.
+  if (severity && file && strcmp(severity, "WARNING") == 0 && strcmp(file, "syncrep.c") == 0) ++*(int *)argument;
 }
 
 void coffer_libpq_count_warnings(struct pg_conn *connection, int *warnings) {

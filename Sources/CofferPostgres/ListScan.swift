@@ -23,6 +23,7 @@ struct ListScan {
   init(_ answer: PostgresResult, bucket: Int, _ place: VaultPlace) throws(StoreError) {
     self.init(RecordTable(ofBucket: bucket), place, only: bucket)
     try answer.check([PostgresResult.bytea, PostgresResult.bytea])
+    guard answer.count <= RecordQuery.listBatch else { throw answer.tampered("a list has more records than any bucket") }
     try append(answer)
   }
 

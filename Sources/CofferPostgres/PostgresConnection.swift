@@ -17,8 +17,6 @@ final class PostgresConnection {
     case prepared(String)
     /// That it was done, or rows that nobody wants.
     case done
-    /// That it changed one row.
-    case one
     case rows
   }
 
@@ -47,8 +45,8 @@ final class PostgresConnection {
   /// The host that was reached, or the folder of its socket.
   var host: String { link.handle.host }
 
-  /// The number of the server's version, such as 150004.
-  var serverVersion: Int { Int(link.handle.library.server_version(link.handle.pointer)) }
+  /// The number of the server's process, as it was said when the connection was made: by a pooler, if there is one between.
+  var backend: String { String(link.handle.library.backend_pid(link.handle.pointer)) }
 
   /// Whether what is said is encrypted by TLS.
   var usesTLS: Bool { link.handle.library.ssl_in_use(link.handle.pointer) != 0 }
@@ -64,29 +62,43 @@ final class PostgresConnection {
   }
 
   /// Queues a statement whose rows are wanted.
-  func ask(_ sql: String, _ parameters: [Parameter] = [], until deadline: ContinuousClock.Instant) throws(StoreError) {
-    try send(sql, parameters, .rows, until: deadline)
+  ///
+  /// - Parameter isKept: whether the server is to keep it prepared.
+  func ask(
+    _ sql: String, _ parameters: [Parameter] = [], isKept: Bool = true, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
+    try send(sql, parameters, .rows, isKept: isKept, until: deadline)
   }
 
   /// Queues a statement whose rows, if there are any, nobody wants. Of many the server makes the older half while the next are queued.
   ///
-  /// - Parameter changesOne: whether it must change one row.
+  /// - Parameter changesOne: whether it must change one row. Where it does not, it fails at the server, and with it the commit behind it.
   func perform(
     _ sql: String, _ parameters: [Parameter] = [], changesOne: Bool = false, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
-    try send(sql, parameters, changesOne ? .one : .done, until: deadline)
+    let sql = changesOne ? "WITH changed AS (\(sql) RETURNING 1) SELECT 1 / (count(*) = 1)::int FROM changed" : sql
+    try send(sql, parameters, .done, until: deadline)
     guard queue.count >= Self.mostQueued else { return }
     try self.send(until: deadline)
     try take(Self.mostQueued / 2, "speak to it", until: deadline)
     if let failure = taken.failure { throw failure }
   }
 
+  /// Queues the removal of the rows of `table` that fit `condition`. Where one is there afterwards, that fails at the server.
+  func remove(
+    from table: String, where condition: String, _ parameters: [Parameter] = [], until deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
+    try perform("DELETE FROM \(table) WHERE \(condition)", parameters, until: deadline)
+    try perform(
+      "SELECT 1 / (NOT EXISTS (SELECT 1 FROM \(table) WHERE \(condition)))::int", parameters, until: deadline)
+  }
+
   private func send(
-    _ sql: String, _ parameters: [Parameter], _ queued: Queued, until deadline: ContinuousClock.Instant
+    _ sql: String, _ parameters: [Parameter], _ queued: Queued, isKept: Bool = true, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
     guard !isLost else { throw link.lost("speak to it") }
     let library = link.handle.library
-    let name = try prepare(sql)
+    let name = isKept ? try prepare(sql) : nil
     var numbers = parameters.map { parameter in
       if case .number(let number) = parameter { number.bigEndian } else { Int64(0) }
     }
@@ -107,8 +119,9 @@ final class PostgresConnection {
           values.append(bytes.map { ($0.baseAddress ?? Self.nowhere).assumingMemoryBound(to: CChar.self) })
         }
         let formats = [Int32](repeating: 1, count: parameters.count)
-        return library.send_prepared(
-          link.handle.pointer, name, Int32(parameters.count), values, lengths, formats, 1)
+        let (pointer, count) = (link.handle.pointer, Int32(parameters.count))
+        return name.map { library.send_prepared(pointer, $0, count, values, lengths, formats, 1) }
+          ?? library.send_parameters(pointer, sql, count, nil, values, lengths, formats, 1)
       }
     }
     guard sent == 1 else { throw link.lost("speak to it") }
@@ -184,6 +197,7 @@ final class PostgresConnection {
 
   /// Takes the answers to the first `count` statements.
   private func take(_ count: Int, _ doing: String, until deadline: ContinuousClock.Instant) throws(StoreError) {
+    link.beginCounting()
     let first = queue.prefix(count)
     queue.removeFirst(count)
     for kind in first {
@@ -197,14 +211,13 @@ final class PostgresConnection {
       // What was to be prepared after a statement that failed was not.
       case .prepared(let sql): if result == nil { prepared[sql] = nil }
       case .done: break
-      case .one: if let result, result.affected != 1, taken.failure == nil { taken.failure = missing() }
       case .rows:
         if let result { taken.rows.append(result) } else if taken.failure == nil { throw link.lost(doing) }
       }
     }
   }
 
-  /// How many warnings the server has sent.
+  /// How often the server has warned that its standby may lack a commit.
   var warnings: Int32 { link.handle.warnings.pointee }
 
   /// What one statement answers; nil where it was not run, as one before it failed.
@@ -236,10 +249,4 @@ final class PostgresConnection {
 
   /// Waits until somebody has told something on a channel that is listened to, `bell` was rung, or `time` is over; false where it was rung.
   func waitForNotice(_ bell: Bell, for time: Duration) throws(StoreError) -> Bool { try link.waitForNotice(bell, for: time) }
-
-  private func missing() -> StoreError {
-    StoreError(
-      .tampered, "a record that should exist is missing", place: link.place.description,
-      cure: "someone changed the vault without its key: restore a backup, and ask who can write to this database")
-  }
 }

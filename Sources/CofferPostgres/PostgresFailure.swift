@@ -23,8 +23,12 @@ extension StoreError {
 
   private static func decision(_ state: String) -> (Kind, String) {
     switch state {
-    case "55P03", "57014", "40001", "40P01": (.busy, "another machine is writing there: try again")
-    case "25P02", "25P03", "57P05": (.busy, "the server ended a transaction that took too long: try again")
+    case "55P03", "40001", "40P01": (.busy, "another machine is writing there: try again")
+    case "57014": (.busy, "the server ended a statement that took too long: try again; coffer_timeout=SECONDS gives it more time")
+    // A change that changed nothing (`PostgresConnection.perform`), also where a question came upon it that passes over what is damaged.
+    case "22012", "25P02":
+      (.tampered, "a row was not changed as it should be, so nothing was: ask who changes rows and triggers, or restore a backup")
+    case "25P03", "57P05": (.busy, "the server ended a transaction that took too long: try again")
     case "54000": (.busy, "the server has more news to tell than it keeps: end who listens and does not read, and try again")
     case "53100": (.noSpace, "free some space on the server and try again; nothing was changed")
     case "53300": (.busy, "the server has as many connections as it takes: try again, or raise max_connections")

@@ -6,7 +6,7 @@ internal import CofferVault
 struct PostgresHandle: ~Copyable {
   let library: coffer_libpq
   let pointer: OpaquePointer
-  /// How many warnings the server has sent.
+  /// How often the server has warned that its standby may lack a commit.
   let warnings: UnsafeMutablePointer<Int32>
   private let process = getpid()
 

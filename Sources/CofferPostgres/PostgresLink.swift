@@ -12,6 +12,10 @@ final class PostgresLink {
   private(set) var isLost = false
   /// Whether that is because the server did not answer in time.
   private(set) var wasLate = false
+  /// Bytes that came since they were counted anew, and those that the socket had when libpq was last let read it.
+  private var received = 0, waiting = 0
+  /// Bytes that the answers to one queue have, at most: some four times those of 256 records with a value and a description of 64 KiB each.
+  static let mostReceived = 128 << 20
 
   /// Connects, and sets it to pipeline mode.
   ///
@@ -59,6 +63,8 @@ final class PostgresLink {
     while handle.library.is_busy(handle.pointer) != 0 {
       guard try wait(for: Int16(POLLIN), until: deadline) else { throw late() }
       guard handle.library.consume(handle.pointer) == 1 else { throw lost("read its answer") }
+      // Whoever listens looks once it was let in. libpq would keep all that it hears.
+      _ = takeNotices()
     }
     return handle.library.result(handle.pointer)
   }
@@ -76,6 +82,15 @@ final class PostgresLink {
 
   /// Waits until the socket is ready; false at `deadline`.
   private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {
+    // libpq takes 8 KiB each time it reads, if they are there, whatever comes meanwhile.
+    if waiting > 0 { received += max(waiting - unread, min(waiting, 8192)) }
+    guard received <= Self.mostReceived else {
+      isLost = true
+      throw StoreError(
+        .damaged, "the server sends more than any answer has", place: place.description,
+        cure: "check what stands at that address, and ask who can write to this database")
+    }
+    defer { self.waiting = unread }
     var waiting = pollfd(fd: handle.library.socket(handle.pointer), events: events, revents: 0)
     while true {
       let left = deadline - .now
@@ -84,6 +99,25 @@ final class PostgresLink {
       if code > 0 { return true }
       guard code == 0 || errno == EINTR else { throw StoreError(errno: errno, "wait for the server", place: "poll") }
     }
+  }
+
+  /// Counts what comes from now on.
+  func beginCounting() { (received, waiting) = (0, 0) }
+
+  /// Bytes that came and that libpq has not read.
+  private var unread: Int {
+    var count: Int32 = 0
+    return ioctl(handle.library.socket(handle.pointer), UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+  }
+
+  /// Takes what was told on channels; whether there was anything.
+  private func takeNotices() -> Bool {
+    var isTold = false
+    while let notice = handle.library.notifies(handle.pointer) {
+      handle.library.free_memory(notice)
+      isTold = true
+    }
+    return isTold
   }
 
   /// Waits until somebody has told something on a channel that is listened to, `bell` was rung, or `time` is over; false where it was rung,
@@ -98,12 +132,7 @@ final class PostgresLink {
     guard ready != 0 else { return true }
     guard waiting[1].revents == 0 else { return false }
     guard handle.library.consume(handle.pointer) == 1 else { throw lost("hear of changes") }
-    var isTold = false
-    while let notice = handle.library.notifies(handle.pointer) {
-      handle.library.free_memory(notice)
-      isTold = true
-    }
-    return isTold
+    return takeNotices()
   }
 
   // MARK: Errors

@@ -3,12 +3,13 @@ internal import CofferVault
 
 extension PostgresServer {
   /// Names of roles and settings are not repeated: numbers tell all that is needed. Rows of `pg_stat_replication` are there for every role,
-  /// and how a standby is waited for only for some: for a role that is not told
-  /// all count as waited for.
+  /// and how a standby is waited for only for some: for a role that is not told all count as waited for. A backup that is under way and who
+  /// subscribes to some tables are no standbys.
   private static let question = """
     SELECT (SELECT CASE WHEN rolsuper THEN 1::bigint ELSE 0 END FROM pg_roles WHERE rolname = current_user),
       \(PostgresSchema.isAsynchronous),
-      (SELECT count(*) FROM pg_stat_replication),
+      (SELECT count(*) FROM pg_stat_replication WHERE coalesce(state, '') <> 'backup'
+        AND pid NOT IN (SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL)),
       CASE WHEN current_setting('synchronous_standby_names') = '' THEN 0::bigint
         ELSE (SELECT count(*) FROM pg_stat_replication WHERE coalesce(sync_state, 'sync') IN ('sync', 'quorum')) END,
       (extract(epoch FROM clock_timestamp()) * 1000)::bigint

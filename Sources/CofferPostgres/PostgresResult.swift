@@ -77,9 +77,6 @@ final class PostgresResult {
     String(decoding: try bytes(row, column), as: UTF8.self)
   }
 
-  /// How many rows the statement changed.
-  var affected: Int { library.affected(handle).flatMap { Int(String(cString: $0)) } ?? 0 }
-
   /// What is said of rows that the vault cannot have.
   func tampered(_ what: String) -> StoreError {
     StoreError(

@@ -37,10 +37,16 @@ struct PostgresLog: LogRows {
   private static let types = [PostgresResult.bigint, PostgresResult.bytea]
 
   /// What asks for the rows from a number on, so many at most.
-  static func question(_ schema: String) -> String { "SELECT seq, box FROM \(schema).log WHERE seq >= $1 ORDER BY seq LIMIT $2" }
+  static func question(_ schema: String) -> String {
+    "SELECT seq, \(box) FROM \(schema).log WHERE seq >= $1 ORDER BY seq LIMIT $2"
+  }
+
+  /// Of one that is longer the chain tells.
+  private static let box = PostgresSchema.cut("box", RowLimits.rowBytes)
 
   func lendLogRow(_ seq: Int64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
-    let answer = try rows.asked("SELECT box FROM \(rows.schema).log WHERE seq = $1", [.number(seq)], [PostgresResult.bytea])
+    let answer = try rows.asked(
+      "SELECT \(Self.box) FROM \(rows.schema).log WHERE seq = $1 LIMIT 1", [.number(seq)], [PostgresResult.bytea])
     if answer.count > 0 { try body(answer.bytes(0, 0)) }
   }
 
@@ -50,18 +56,18 @@ struct PostgresLog: LogRows {
   }
 
   func appendLogRow(_ seq: Int64, _ box: UnsafeRawBufferPointer) throws(StoreError) {
-    try rows.queue("INSERT INTO \(rows.schema).log (seq, box) VALUES ($1, $2)", [.number(seq), .bytes(box)])
+    try rows.queue(
+      "INSERT INTO \(rows.schema).log (seq, box) VALUES ($1, $2)", [.number(seq), .bytes(box)], changesOne: true)
   }
 
   func putLogRow(_ seq: Int64, _ box: UnsafeRawBufferPointer) throws(StoreError) {
     try rows.queue(
       "INSERT INTO \(rows.schema).log (seq, box) VALUES ($1, $2) ON CONFLICT (seq) DO UPDATE SET box = excluded.box",
-      [.number(seq), .bytes(box)])
+      [.number(seq), .bytes(box)], changesOne: true)
   }
 
   func keepLogRows(_ kept: ClosedRange<Int64>) throws(StoreError) {
-    try rows.queue(
-      "DELETE FROM \(rows.schema).log WHERE seq < $1 OR seq > $2", [.number(kept.lowerBound), .number(kept.upperBound)])
+    try rows.remove(from: "log", where: "seq < $1 OR seq > $2", [.number(kept.lowerBound), .number(kept.upperBound)])
   }
 }
 
@@ -71,7 +77,7 @@ struct PostgresOutcomes: OutcomeRows {
 
   func outcome(of transaction: UnsafeRawBufferPointer) throws(StoreError) -> OutcomeColumns? {
     let answer = try rows.asked(
-      "SELECT outcome, time FROM \(rows.schema).decided WHERE txid = $1", [.bytes(transaction)],
+      "SELECT outcome, time FROM \(rows.schema).decided WHERE txid = $1 LIMIT 1", [.bytes(transaction)],
       [PostgresResult.bigint, PostgresResult.bigint])
     return answer.count == 0 ? nil : OutcomeColumns(outcome: try answer.number(0, 0), time: try answer.number(0, 1))
   }
@@ -81,7 +87,7 @@ struct PostgresOutcomes: OutcomeRows {
       """
       INSERT INTO \(rows.schema).decided (txid, outcome, time) VALUES ($1, $2, $3)
         ON CONFLICT (txid) DO UPDATE SET outcome = excluded.outcome, time = excluded.time
-      """, [.bytes(transaction), .number(outcome.outcome), .number(outcome.time)])
+      """, [.bytes(transaction), .number(outcome.outcome), .number(outcome.time)], changesOne: true)
   }
 
   func deleteOutcome(of transaction: UnsafeRawBufferPointer) throws(StoreError) {
@@ -89,9 +95,12 @@ struct PostgresOutcomes: OutcomeRows {
   }
 
   func forEachOutcome(_ body: (UnsafeRawBufferPointer, OutcomeColumns) throws(StoreError) -> Void) throws(StoreError) {
+    let txid = PostgresSchema.cut("txid", RowLimits.transactionBytes)
     let answer = try rows.asked(
-      "SELECT txid, outcome, time FROM \(rows.schema).decided", [],
+      "SELECT \(txid), outcome, time FROM \(rows.schema).decided LIMIT \(RecordQuery.listBatch + 1)", [],
       [PostgresResult.bytea, PostgresResult.bigint, PostgresResult.bigint])
+    // Each is settled once its machine runs again.
+    guard answer.count <= RecordQuery.listBatch else { throw rows.damaged("more transactions wait to be settled than ever do") }
     for row in 0..<answer.count {
       try body(
         answer.bytes(row, 0, RowLimits.transactionBytes...RowLimits.transactionBytes),
@@ -122,7 +131,7 @@ extension PostgresRows {
   func removeAddedRows(
     keepingLogRows kept: ClosedRange<Int64>, times: ClosedRange<Int64>, mostDropped: Int64
   ) throws(StoreError) {
-    for table in SingleTable.allCases { try queue("DELETE FROM \(schema).\(table.rawValue) WHERE id <> \(table.id)") }
+    for table in SingleTable.allCases { try remove(from: table.rawValue, where: "id <> \(table.id)") }
     try logRows.keepLogRows(kept)
     try queue(
       """

@@ -103,6 +103,6 @@ extension PostgresRows {
 
   func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError) {
     reader.forgetAhead(table)
-    try queue("DELETE FROM \(schema).\(table.name) WHERE idx = $1", [.bytes(index)])
+    try remove(from: table.name, where: "idx = $1", [.bytes(index)])
   }
 }

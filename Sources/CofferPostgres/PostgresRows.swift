@@ -32,7 +32,8 @@ final class PostgresRows: ServerRows {
   }
 
   var place: VaultPlace { session.shown }
-  var isReadOnly: Bool { !session.facts.mayWrite }
+  // What a server says of its rights is no reason to remember less of it.
+  var isUnwritableFile: Bool { false }
   var canRemoveOldBytes: Bool { false }
   var isRemote: Bool { true }
   var logRows: any LogRows { PostgresLog(rows: self) }
@@ -48,13 +49,15 @@ final class PostgresRows: ServerRows {
 
   func beginWriting() throws(StoreError) {
     hasLostCommit = false
-    try begin(writing: true)
-    guard !session.facts.mayWrite else { return }
-    rollBack()
-    // The role may have been given the right since the connection was made.
-    session.close()
-    _ = try session.open()
-    guard !session.facts.mayWrite else { return try begin(writing: true) }
+    if !session.facts.mayWrite {
+      // The role may have been given the right since the connection was made.
+      session.close()
+      _ = try session.open()
+    }
+    do throws(StoreError) { if session.facts.mayWrite { return try begin(writing: true) } } catch {
+      guard (error.underlying as? PostgresFailure)?.state == "42501" else { throw error }
+    }
+    announced = nil
     throw StoreError(
       .readOnly, "this role may not write to the vault", place: place.description,
       cure: "ask who runs the server for the role of a writer")
@@ -145,9 +148,9 @@ final class PostgresRows: ServerRows {
   }
 
   func removeAllRows() throws(StoreError) {
-    for table in PostgresSchema.names where table != SingleTable.state.rawValue { try queue("DELETE FROM \(schema).\(table)") }
+    for table in PostgresSchema.names where table != SingleTable.state.rawValue { try remove(from: table, where: "true") }
     // Its row stays: who waits for its lock would find none, and hold none.
-    try queue("DELETE FROM \(schema).state WHERE id <> 1")
+    try remove(from: "state", where: "id <> 1")
   }
 
   // MARK: What others did
@@ -181,6 +184,16 @@ final class PostgresRows: ServerRows {
     }
     transaction.willChange()
     try transaction.connection.perform(sql, parameters, changesOne: changesOne, until: session.deadline)
+  }
+
+  /// Queues the removal of rows, which fails with the transaction where one of them stays.
+  func remove(
+    from table: String, where condition: String, _ parameters: [PostgresConnection.Parameter] = []
+  ) throws(StoreError) {
+    let transaction = try current()
+    transaction.willChange()
+    try transaction.connection.remove(
+      from: "\(schema).\(table)", where: condition, parameters, until: session.deadline)
   }
 
   /// The transaction that is under way at the server.
@@ -228,21 +241,23 @@ final class PostgresRows: ServerRows {
       """
       INSERT INTO \(schema).\(table.rawValue) (id, bytes) VALUES (\(table.id), $1)
         ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes
-      """, [.bytes(bytes)])
+      """, [.bytes(bytes)], changesOne: true)
   }
 
   func forEachDigest(
     in buckets: [Int]?, _ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let (question, types) = ("SELECT bucket, hash FROM \(schema).digest", [PostgresResult.bigint, PostgresResult.bytea])
+    let hash = PostgresSchema.cut("hash", RowLimits.digestBytes)
+    let (question, types) = ("SELECT bucket, \(hash) FROM \(schema).digest", [PostgresResult.bigint, PostgresResult.bytea])
+    let order = "ORDER BY bucket LIMIT \(RowLimits.buckets + 1)"
     let answer: PostgresResult
     if let buckets {
       let numbers = PostgresResult.array(of: buckets.map { Int64($0) })
       answer = try numbers.span.bytes.withUnsafeBytes { (numbers) throws(StoreError) in
-        try asked("\(question) WHERE bucket = ANY($1::bigint[]) ORDER BY bucket", [.bytes(numbers)], types)
+        try asked("\(question) WHERE bucket = ANY($1::bigint[]) \(order)", [.bytes(numbers)], types)
       }
     } else {
-      answer = try asked("\(question) ORDER BY bucket LIMIT \(RowLimits.buckets + 1)", [], types)
+      answer = try asked("\(question) \(order)", [], types)
     }
     var least: Int64 = 0
     for row in 0..<answer.count {
@@ -257,11 +272,11 @@ final class PostgresRows: ServerRows {
     try queue(
       """
       INSERT INTO \(schema).digest (bucket, hash) VALUES ($1, $2) ON CONFLICT (bucket) DO UPDATE SET hash = excluded.hash
-      """, [.number(Int64(bucket)), .bytes(hash)])
+      """, [.number(Int64(bucket)), .bytes(hash)], changesOne: true)
   }
 
   func deleteDigest(bucket: Int) throws(StoreError) {
-    try queue("DELETE FROM \(schema).digest WHERE bucket = $1", [.number(Int64(bucket))])
+    try remove(from: "digest", where: "bucket = $1", [.number(Int64(bucket))])
   }
 
   func damaged(_ what: String) -> StoreError {
@@ -271,5 +286,9 @@ final class PostgresRows: ServerRows {
 
 extension SingleTable {
   /// What asks for its row.
-  func question(_ schema: String) -> String { "SELECT bytes FROM \(schema).\(rawValue) WHERE id = \(id)" }
+  func question(_ schema: String) -> String { "SELECT \(bytes) FROM \(schema).\(rawValue) WHERE id = \(id) LIMIT 1" }
+
+  var bytes: String {
+    PostgresSchema.cut("bytes", (self == .state ? RowLimits.stateBytes : RowLimits.headerBytes).upperBound)
+  }
 }

@@ -31,8 +31,6 @@ final class PostgresSession {
     var encoding = ""
     /// What the database is known by, whatever the place names in it.
     var database: [[UInt8]] = []
-    var version = 0
-    var usesTLS = false
   }
 
   init(_ place: PostgresPlace, patience: Int32?, away: StoreError.Remedy? = .readMirror) {
@@ -51,30 +49,28 @@ final class PostgresSession {
   func open() throws(StoreError) -> PostgresConnection {
     if let connection, !connection.isLost { return connection }
     connection = nil
-    let milliseconds = Int64(patience / .milliseconds(1))
     let parameters = try PostgresHandle.parameters(of: place)
-    let link = try connect(
-      parameters,
-      [
-        ("fallback_application_name", "coffer"), ("connect_timeout", String(seconds)), ("client_encoding", "UTF8"),
-        // A standby's lag would be a roll-back.
-        ("target_session_attrs", "read-write"), ("tcp_user_timeout", String(milliseconds)), ("keepalives_idle", String(seconds)),
-        // Else Linux asks again after 75 s, and who only listens knows nothing until then.
-        ("keepalives_interval", String(seconds)),
-      ])
-    let new = PostgresConnection(link)
+    let new = PostgresConnection(try connect(parameters))
     facts = try learn(new, parameters)
     connection = new
     made += 1
     return new
   }
 
+  private var milliseconds: Int64 { Int64(patience / .milliseconds(1)) }
   /// Seconds between two questions whether somebody is still there.
-  private var seconds: Int64 { max(2, (Int64(patience / .milliseconds(1)) + 999) / 1000) }
+  private var seconds: Int64 { max(2, (milliseconds + 999) / 1000) }
 
   /// Connects to the first of the place's hosts that lets this program in and can be written. libpq itself would wait for one that is silent
   /// until the time of all is over: its `connect_timeout` is for calls that block.
-  private func connect(_ parameters: PlaceParameters, _ options: [(String, String)]) throws(StoreError) -> PostgresLink {
+  private func connect(_ parameters: PlaceParameters) throws(StoreError) -> PostgresLink {
+    let options = [
+      ("fallback_application_name", "coffer"), ("connect_timeout", String(seconds)), ("client_encoding", "UTF8"),
+      // A standby's lag would be a roll-back. Of a server whose transactions only read by default, reading is all that is wanted.
+      ("target_session_attrs", "primary"), ("tcp_user_timeout", String(milliseconds)), ("keepalives_idle", String(seconds)),
+      // Else Linux asks again after 75 s, and who only listens knows nothing until then.
+      ("keepalives_interval", String(seconds)),
+    ]
     let hosts = parameters.alone
     var refusal: StoreError?
     for host in hosts.isEmpty ? [[]] : hosts {
@@ -115,7 +111,7 @@ final class PostgresSession {
   func makeTables(_ statements: [String], _ doing: String) throws(StoreError) -> PostgresConnection {
     let connection = try open()
     do throws(StoreError) {
-      try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: deadline)
+      try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED", until: deadline)
       try connection.ask("SELECT \(PostgresSchema.isAsynchronous)", until: deadline)
       for sql in statements { try connection.perform(sql, until: deadline) }
       for answer in try connection.answers(doing: doing, until: deadline) {
@@ -130,43 +126,70 @@ final class PostgresSession {
   }
 
   private func learn(_ new: PostgresConnection, _ parameters: PlaceParameters) throws(StoreError) -> Facts {
-    let milliseconds = Int64(patience / .milliseconds(1))
-    var facts = Facts()
-    let end = ContinuousClock.now + max(patience, .seconds(2))
-    // No schema that others can make things in is looked into: all names but the system's are written out. Each question has one good plan,
-    // by an index: to think of another one for each value costs more than many of them take. A machine that is gone sends no end: the server
-    // asks for it, as it holds locks for it.
-    try new.ask(
-      """
-      SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false),
-        pg_catalog.set_config('client_min_messages', 'warning', false),
-        pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', false),
-        pg_catalog.set_config('lock_timeout', $1, false),
-        pg_catalog.set_config('statement_timeout', $2, false),
-        pg_catalog.set_config('idle_in_transaction_session_timeout', $2, false),
-        pg_catalog.set_config('tcp_keepalives_idle', $3, false),
-        pg_catalog.set_config('tcp_keepalives_interval', $3, false),
-        pg_catalog.set_config('tcp_user_timeout', $1, false)
-      """, [.text("\(milliseconds)ms"), .text("\(milliseconds + 1000)ms"), .text("\(seconds)s")], until: end)
-    try new.ask(PostgresSchema.question, [.text(place.schema)], until: end)
-    let answers = try new.answers(doing: "look at the tables", until: end)
-    guard answers.count == 2, answers[1].count == 1 else {
-      throw StoreError(
-        .damaged, "the server answers what was not asked", place: place.url, cure: "check what stands at that address")
+    var (backend, answer) = try settle(new, behind: new.backend)
+    if backend != new.backend {
+      try checkPool(new, backend, parameters)
+      let before = backend
+      (backend, answer) = try settle(new, behind: before)
+      guard backend == before else { throw pooled }
     }
-    facts.hasSchema = try answers[1].text(0, 0) == "1"
-    facts.tables = try answers[1].text(0, 1)
-    facts.mayWrite = try answers[1].text(0, 2) == "1"
-    facts.plainTables = try answers[1].text(0, 3)
-    facts.mayWritePlain = try answers[1].text(0, 4) == "1"
-    facts.encoding = try answers[1].text(0, 5)
-    facts.version = new.serverVersion
-    facts.usesTLS = new.usesTLS
+    var facts = Facts()
+    facts.hasSchema = try answer.text(0, 0) == "1"
+    facts.tables = try answer.text(0, 1)
+    facts.mayWrite = try answer.text(0, 2) == "1"
+    facts.plainTables = try answer.text(0, 3)
+    facts.mayWritePlain = try answer.text(0, 4) == "1"
+    facts.encoding = try answer.text(0, 5)
     // All of its hosts, whichever was reached.
     let names = PlaceNames(parameters, host: new.host, name: place.name)
     facts.database = PlaceNames(parameters, host: new.host, name: "").all
     facts.found = VaultPlace(found: place.url, scheme: "postgresql", names: names.all)
     return facts
+  }
+
+  /// Sets what a connection needs where `backend` is the process that it speaks to, and looks at the tables. What a pooler hands to others
+  /// must not have it, nor a statement that is kept prepared.
+  ///
+  /// No schema that others can make things in is looked into: all names but the system's are written out. Each question has one good plan, by an
+  /// index: to think of another one for each value costs more than many of them take. A machine that is gone sends no end: the server asks for
+  /// it, as it holds locks for it.
+  private func settle(
+    _ new: PostgresConnection, behind backend: String
+  ) throws(StoreError) -> (backend: String, tables: PostgresResult) {
+    let end = ContinuousClock.now + max(patience, .seconds(2))
+    try new.ask(
+      """
+      SELECT pg_catalog.pg_backend_pid()::text, (SELECT pg_catalog.count(pg_catalog.set_config(name, value, false)) FROM (VALUES
+          ('search_path', 'pg_catalog, pg_temp'), ('client_min_messages', 'warning'), ('plan_cache_mode', 'force_generic_plan'),
+          ('lock_timeout', $1::text), ('tcp_user_timeout', $1), ('statement_timeout', $2::text),
+          ('idle_in_transaction_session_timeout', $2), ('tcp_keepalives_idle', $3::text), ('tcp_keepalives_interval', $3)
+        ) settings (name, value) WHERE pg_catalog.pg_backend_pid()::text OPERATOR(pg_catalog.=) $4)
+      """,
+      [.text("\(milliseconds)ms"), .text("\(milliseconds + 1000)ms"), .text("\(seconds)s"), .text(backend)], isKept: false,
+      until: end)
+    try new.ask(PostgresSchema.question, [.text(place.schema)], isKept: false, until: end)
+    let answers = try new.answers(doing: "look at the tables", until: end)
+    guard answers.count == 2, answers[0].count == 1, answers[1].count == 1 else {
+      throw StoreError(
+        .damaged, "the server answers what was not asked", place: place.url, cure: "check what stands at that address")
+    }
+    return (try answers[0].text(0, 0), answers[1])
+  }
+
+  /// Looks whether a pooler hands each transaction another connection: then a second client of it meets the process that the first one had, or
+  /// the first one meets another. By turns no pool has the same order as one that keeps a connection for its client.
+  private func checkPool(_ new: PostgresConnection, _ backend: String, _ parameters: PlaceParameters) throws(StoreError) {
+    let other = PostgresConnection(try connect(parameters))
+    for (connection, isOther) in [(other, true), (new, false), (new, false), (other, true), (new, false), (new, false)] {
+      let found = try settle(connection, behind: "").backend
+      guard (found == backend) != isOther else { throw pooled }
+    }
+  }
+
+  private var pooled: StoreError {
+    StoreError(
+      .unsupported, "a pooler hands each transaction another connection", place: place.url,
+      cure: "have it pool sessions, or leave it out")
   }
 }
 
@@ -191,10 +214,10 @@ enum PostgresSchema {
   }.joined(separator: " ")
 
   /// Whether there is the schema $1, its tables, and whether this role may write to them; the same of plain values, and what the database keeps
-  /// text in. Rows of a relation that is no plain table, as of a view, are none of a vault's.
+  /// text in. Rows of a relation that is no plain table, as of a view, are none of a vault's. Of tables that are too many, the first do.
   static let question = """
-    SELECT CASE WHEN n.oid IS NULL THEN '0' ELSE '1' END, \(described("NOT IN")), \(mayWrite("NOT IN")),
-      \(described("IN")), \(mayWrite("IN")), current_setting('server_encoding')
+    SELECT CASE WHEN n.oid IS NULL THEN '0' ELSE '1' END, left(\(described("NOT IN")), 4096), \(mayWrite("NOT IN")),
+      left(\(described("IN")), 4096), \(mayWrite("IN")), current_setting('server_encoding')
     FROM (SELECT 1) one LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = $1
     """
 
@@ -209,7 +232,7 @@ enum PostgresSchema {
 
   private static func mayWrite(_ which: String) -> String {
     """
-    CASE WHEN coalesce((SELECT bool_and(has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
+    CASE WHEN current_setting('default_transaction_read_only') = 'off' AND coalesce((SELECT bool_and(has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
             AND has_table_privilege(c.oid, 'DELETE'))
           FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r' AND \(ofPlain(which))), false) THEN '1' ELSE '0' END
     """
@@ -218,6 +241,9 @@ enum PostgresSchema {
   private static func ofPlain(_ which: String) -> String {
     "c.relname \(which) (\(PlainSchema.names.map { "'\($0)'" }.joined(separator: ", ")))"
   }
+
+  /// A column of bytes, of which at most one more comes than there can be.
+  static func cut(_ column: String, _ most: Int) -> String { "substring(\(column) FROM 1 FOR \(most + 1))" }
 
   /// What makes the tables. Sealed bytes cannot be compressed, and nobody tries.
   static func statements(_ schema: String, makesSchema: Bool = true) -> [String] {

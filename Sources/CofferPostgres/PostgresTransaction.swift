@@ -49,12 +49,12 @@ final class PostgresTransaction {
     _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, followsOthers: Bool, half: PlainHalf?
   ) throws(StoreError) -> PostgresTransaction {
     let transaction = PostgresTransaction(connection, session, half: half)
-    try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: session.deadline)
+    try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED", until: session.deadline)
     // The plain store's lock comes before the vault's everywhere.
     try half?.begin(connection, session)
     // Alone and first: rows that were joined to it would come from before the wait for the lock.
     try connection.ask(
-      "SELECT bytes, \(PostgresSchema.isAsynchronous) FROM \(session.place.schema).state WHERE id = 1 FOR UPDATE",
+      "SELECT \(SingleTable.state.bytes), \(PostgresSchema.isAsynchronous) FROM \(session.place.schema).state WHERE id = 1 LIMIT 1 FOR UPDATE",
       until: session.deadline)
     try transaction.begin(beginning, followsOthers: followsOthers)
     return transaction
@@ -77,7 +77,7 @@ final class PostgresTransaction {
 
   private func beginSnapshot() throws(StoreError) {
     try connection.perform("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", until: session.deadline)
-    try connection.ask("SELECT bytes FROM \(schema).state WHERE id = 1", until: session.deadline)
+    try connection.ask(SingleTable.state.question(schema), until: session.deadline)
   }
 
   /// Sends what begins it, and takes the answers.

@@ -25,22 +25,26 @@ enum RecordQuery {
     try bounds.span.bytes.withUnsafeBytes { (all) throws(StoreError) in
       let first = PostgresConnection.Parameter.bytes(UnsafeRawBufferPointer(rebasing: all[0..<(bits == 0 ? 0 : 2)]))
       let isLast = bits == table.buckets.count - 1
-      let columns = "SELECT idx, rid FROM \(schema).\(table.name) WHERE idx >= $1"
-      if isLast { return try connection.ask("\(columns) ORDER BY idx", [first], until: deadline) }
+      let columns = "SELECT \(idx), \(rid) FROM \(schema).\(table.name) WHERE idx >= $1"
+      let order = "ORDER BY idx LIMIT \(listBatch + 1)"
+      if isLast { return try connection.ask("\(columns) \(order)", [first], until: deadline) }
       try connection.ask(
-        "\(columns) AND idx < $2 ORDER BY idx", [first, .bytes(UnsafeRawBufferPointer(rebasing: all[2..<4]))], until: deadline)
+        "\(columns) AND idx < $2 \(order)", [first, .bytes(UnsafeRawBufferPointer(rebasing: all[2..<4]))], until: deadline)
     }
   }
 
   static func record(_ schema: String, _ table: RecordTable, _ part: RecordPart) -> String {
-    "SELECT rid, meta\(part == .all ? ", value" : "") FROM \(schema).\(table.name) WHERE idx = $1"
+    "SELECT \(rid), \(meta)\(part == .all ? ", \(value)" : "") FROM \(schema).\(table.name) WHERE idx = $1 LIMIT 1"
   }
+
+  static let idx = PostgresSchema.cut("idx", RowLimits.indexBytes), rid = PostgresSchema.cut("rid", RowLimits.indexBytes)
+  static let meta = PostgresSchema.cut("meta", RowLimits.rowBytes), value = PostgresSchema.cut("value", RowLimits.rowBytes)
 
   /// The state and the present record at an index, if there is one, as they are at one moment.
   static func recordWithState(_ schema: String) -> String {
     """
-    SELECT s.bytes, r.rid, r.meta, r.value FROM \(schema).state s LEFT JOIN \(schema).\(RecordTable.present.name) r ON r.idx = $1
-      WHERE s.id = 1
+    SELECT \(SingleTable.state.bytes), \(rid), \(meta), \(value)
+      FROM \(schema).state s LEFT JOIN \(schema).\(RecordTable.present.name) r ON r.idx = $1 WHERE s.id = 1 LIMIT 2
     """
   }
 

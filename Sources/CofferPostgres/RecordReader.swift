@@ -83,7 +83,7 @@ struct RecordReader {
       ? "CASE WHEN octet_length(value) <= \(RecordQuery.mostAhead) THEN value END, coalesce(octet_length(value), -1)::bigint"
       : "NULL::bytea, (-1)::bigint"
     try rows.current().connection.ask(
-      "SELECT idx, rid, meta, \(value) FROM \(rows.schema).\(table.name) WHERE idx >= $1 ORDER BY idx LIMIT \(RecordQuery.batch)",
+      "SELECT \(RecordQuery.idx), \(RecordQuery.rid), \(RecordQuery.meta), \(value) FROM \(rows.schema).\(table.name) WHERE idx >= $1 ORDER BY idx LIMIT \(RecordQuery.batch)",
       [.bytes(index)], until: rows.session.deadline)
   }
 
@@ -96,9 +96,8 @@ struct RecordReader {
     while true {
       let answer = try from.span.bytes.withUnsafeBytes { (from) throws(StoreError) in
         try rows.asked(
-          "SELECT idx, rid FROM \(rows.schema).\(table.name) WHERE idx >= $1 ORDER BY idx LIMIT \(RecordQuery.listBatch)",
-          [.bytes(from)],
-          [PostgresResult.bytea, PostgresResult.bytea])
+          "SELECT \(RecordQuery.idx), \(RecordQuery.rid) FROM \(rows.schema).\(table.name) WHERE idx >= $1 "
+            + "ORDER BY idx LIMIT \(RecordQuery.listBatch)", [.bytes(from)], [PostgresResult.bytea, PostgresResult.bytea])
       }
       try scan.append(answer)
       guard scan.count <= most else { throw answer.tampered("there are more records than the vault's state counts") }

@@ -1,6 +1,6 @@
 package import CofferPlatform
 internal import CofferStorage
-internal import SystemPackage
+package import SystemPackage
 
 /// What is stored under a name, as an export takes it: of an expired item too.
 package enum StoredContent: Sendable {
@@ -13,15 +13,16 @@ package enum StoredContent: Sendable {
 /// A new vault that is made of items of another: with no key, slot or id of it, and no former content of an item.
 package enum ExportedVault {
   /// Makes one at `target`, which `fill` gives its items and returns how many. On a server it stands there, without items and opened by
-  /// `credentials` alone, until it has them.
+  /// `credentials` alone, until it has them; this machine then remembers it in `pins`.
   static func make(
     at target: VaultPlace, of vault: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
-    _ fill: (OpenVault) throws(StoreError) -> Int
+    pins: FilePath?, _ fill: (OpenVault) throws(StoreError) -> Int
   ) throws(StoreError) -> Int {
     guard let file = target.path else {
       let made = try OpenVault.create(at: target, with: credentials, cost: cost, label: label)
       do throws(StoreError) {
         let count = try fill(made)
+        made.watchCreated(in: pins)
         made.view.database.close()
         return count
       } catch {
@@ -50,10 +51,10 @@ package enum ExportedVault {
   ///   - check: is called before the new vault gets its name; throws where not all that was read is of one moment.
   package static func make(
     at target: VaultPlace, of vault: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
-    _ found: [ItemDescriptions], contents: ([ItemName]) throws(StoreError) -> [StoredContent],
+    pins: FilePath?, _ found: [ItemDescriptions], contents: ([ItemName]) throws(StoreError) -> [StoredContent],
     check: () throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
-    return try make(at: target, of: vault, with: credentials, cost: cost, label: label) { (made) throws(StoreError) in
+    return try make(at: target, of: vault, with: credentials, cost: cost, label: label, pins: pins) { (made) throws(StoreError) in
       let metas = try metas(of: found)
       try made.write { (target, change) throws(StoreError) in
         for batch in TransferBatches(metas, bytes: { $0.valueCount ?? 0 }) {

@@ -93,7 +93,8 @@ extension UnlockedVault {
   /// moment, and opens with `credentials`: with no key, slot or id of this vault, and no former content of an item. The items keep
   /// their own ids.
   ///
-  /// The file is for its owner alone, complete once it has its name; its folder may be any that this user can write.
+  /// The file is for its owner alone, complete once it has its name; its folder may be any that this user can write. Of a place on a server
+  /// this machine remembers the new vault, where this one's options name a folder of pins.
   ///
   /// - Parameters:
   ///   - target: where the new vault will be.
@@ -108,7 +109,8 @@ extension UnlockedVault {
     to target: VaultPlace, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,
     label: String = ""
   ) throws(StoreError) -> Int {
-    try ExportedVault.make(at: target, of: place, with: credentials, cost: cost, label: label) { (made) throws(StoreError) in
+    try ExportedVault.make(at: target, of: place, with: credentials, cost: cost, label: label, pins: core.options.pins) {
+      (made) throws(StoreError) in
       try core.read { (vault) throws(StoreError) in try vault.items.transfer.copyItems(of: services, to: made) }
     }
   }

@@ -47,6 +47,19 @@ public struct UnlockedVault: ~Copyable, Sendable {
     }
   }
 
+  /// The value of `name` and what a listing says of it, of one moment, so that ``WriteCondition/item(_:revision:)`` can hold a write to that
+  /// content; nil when there is no such item.
+  ///
+  /// - Throws: what ``get(_:)`` throws.
+  public borrowing func getWithItem(_ name: ItemName) throws(StoreError) -> (form: SecretForm, item: VaultItem)? {
+    try about(name) { () throws(StoreError) in
+      try core.read(about: name) { (vault) throws(StoreError) in
+        guard let form = try vault.items.get(name)?.form, let item = try vault.items.item(name) else { return nil }
+        return (form, item)
+      }
+    }
+  }
+
   /// All but the value of `name`, without opening the value; nil when there is no such item. Tells of expired items too.
   public borrowing func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
     try about(name) { () throws(StoreError) in

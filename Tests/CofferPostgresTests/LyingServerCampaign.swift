@@ -9,30 +9,16 @@ import Testing
 
 /// A superuser of the database changes what he likes. Whatever he does to what a reader is given is refused, or is as it was.
 @Suite(.tags(.campaign, .process), .wholeRun) struct LyingServerCampaign {
-  private static let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log", "decided"]
-
   /// A vault with some history, and a copy of its rows under `bak` from before its last write.
   private func vault() throws -> SharedVault {
     let shared = try SharedVault()
     let vault = try shared.create(shared.pins)
     for number in 0..<12 { try vault.set(form("\(number)"), for: name("\(number)"), keeping: 2) }
     try vault.set(form("old"), for: name("0"))
-    try keep(shared, "older")
+    try shared.keepRows("older")
     try vault.set(form("new"), for: name("0"))
-    try keep(shared, "newest")
+    try shared.keepRows("newest")
     return shared
-  }
-
-  private func keep(_ shared: SharedVault, _ name: String) throws {
-    let copies = Self.tables.map { "CREATE TABLE \(shared.schema)_\(name).\($0) AS SELECT * FROM \(shared.schema).\($0)" }
-    try shared.server.sql("CREATE SCHEMA \(shared.schema)_\(name); \(copies.joined(separator: "; "))")
-  }
-
-  private func putBack(_ shared: SharedVault, _ name: String, _ tables: [String] = tables) throws {
-    let all = tables.map {
-      "DELETE FROM \(shared.schema).\($0); INSERT INTO \(shared.schema).\($0) SELECT * FROM \(shared.schema)_\(name).\($0)"
-    }
-    try shared.server.sql("BEGIN; \(all.joined(separator: "; ")); COMMIT")
   }
 
   private static let refusals: [StoreError.Kind] = [.tampered, .damaged, .rolledBack, .forked, .replaced, .notAVault, .noVault]
@@ -127,7 +113,7 @@ import Testing
       try shared.server.sql(sql)
       expectRefusal(what, shared)
       #expect(kind { _ = try vault.verify() } != nil, "\(what), to who has it open")
-      try putBack(shared, "newest")
+      try shared.putBack("newest")
       #expect(kind { _ = try vault.verify() } == nil, "after \(what)")
     }
     #expect(kind { _ = try shared.unlock(shared.pins).verify() } == nil)
@@ -137,20 +123,20 @@ import Testing
   @Test func `what was so before is not so again: not all of it, and not a part`() throws {
     let shared = try vault()
     let vault = try shared.unlock(shared.pins)
-    try putBack(shared, "older")
+    try shared.putBack("older")
     expectRefusal("all of an older state", shared)
     #expect(kind { _ = try vault.get(name("0")) } == .rolledBack)
     #expect(kind { try vault.set(form("x"), for: name("1")) } == .rolledBack)
-    try putBack(shared, "newest")
-    for table in Self.tables where !["decided", "header", "header_copy"].contains(table) {
-      try putBack(shared, "older", [table])
+    try shared.putBack("newest")
+    for table in PostgresSchema.names where !["decided", "header", "header_copy"].contains(table) {
+      try shared.putBack("older", [table])
       expectRefusal("an older \(table)", shared)
-      try putBack(shared, "newest")
+      try shared.putBack("newest")
     }
     for first in ["rec", "digest", "log"] {
-      try putBack(shared, "older", ["state", first])
+      try shared.putBack("older", ["state", first])
       expectRefusal("an older state and \(first)", shared)
-      try putBack(shared, "newest")
+      try shared.putBack("newest")
     }
     #expect(try text(vault.get(name("0"))) == "new" && text(shared.unlock(shared.pins).get(name("0"))) == "new")
   }
@@ -186,7 +172,64 @@ import Testing
     let place = VaultPlace(shared.url.replacingOccurrences(of: "coffer@", with: "\(role)@"))
     let reader = try LockedVault.open(place, options: .withoutPins).unlock(with: shared.credentials())
     #expect(try text(reader.get(name("0"))) == "new" && reader.verify().items == 12)
-    #expect([.readOnly, .denied].contains(kind { try reader.set(form("x"), for: name("0")) }))
+    #expect(kind { try reader.set(form("x"), for: name("0")) } == .readOnly)
     #expect(try text(reader.get(name("0"))) == "new")
+    try shared.server.sql("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(shared.schema) TO \(role)")
+    try reader.set(form("x"), for: name("0"))
+    try shared.server.sql("REVOKE UPDATE ON ALL TABLES IN SCHEMA \(shared.schema) FROM \(role)")
+    #expect(kind { try reader.set(form("y"), for: name("0")) } == .readOnly)
+    try shared.server.sql("GRANT UPDATE ON ALL TABLES IN SCHEMA \(shared.schema) TO \(role)")
+    try shared.server.sql("ALTER ROLE \(role) SET default_transaction_read_only = on")
+    let careful = try LockedVault.open(place, options: .withoutPins).unlock(with: shared.credentials())
+    #expect(try text(careful.get(name("0"))) == "x" && careful.verify().items == 12)
+    #expect(kind { try careful.set(form("y"), for: name("0")) } == .readOnly)
+  }
+
+  /// What a role may do of what a writer does; read-only by default where there is nothing.
+  private static let rights = [
+    ["INSERT", "UPDATE", "DELETE"], ["INSERT", "UPDATE"], ["INSERT", "DELETE"], ["UPDATE", "DELETE"], ["INSERT"], ["UPDATE"],
+    ["DELETE"], [],
+  ]
+
+  @Test func `whatever rights a server gives or takes, a machine remembers what it saw and what it wrote`() throws {
+    let shared = try vault()
+    let (server, s) = (shared.server, shared.schema)
+    for (number, rights) in Self.rights.enumerated() {
+      let role = "\(s)_\(number)"
+      let place = VaultPlace(shared.url.replacingOccurrences(of: "coffer@", with: "\(role)@"))
+      try server.sql(
+        "CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA \(s) TO \(role); GRANT SELECT ON ALL TABLES IN SCHEMA \(s) TO \(role)")
+      if rights.isEmpty {
+        try server.sql("ALTER ROLE \(role) SET default_transaction_read_only = on")
+      } else {
+        try server.sql("GRANT \(rights.joined(separator: ", ")) ON ALL TABLES IN SCHEMA \(s) TO \(role)")
+      }
+      func open(_ pins: String) throws -> UnlockedVault {
+        let options = VaultOptions(pins: shared.folder.path.appending("\(pins) \(number)"))
+        return try LockedVault.open(place, options: options).unlock(with: shared.credentials())
+      }
+      try shared.putBack("newest")
+      let reader = try open("reader")
+      #expect(try text(reader.get(name("0"))) == "new" && reader.pinStatus() == .firstUse)
+      try shared.unlock().set(form("newer"), for: name("0"))
+      #expect(try text(reader.get(name("0"))) == "newer")
+      for older in ["older", "newest"] {
+        try shared.putBack(older)
+        #expect(kind { _ = try reader.get(name("0")) } == .rolledBack, "\(rights): to who has it open")
+        #expect(kind { _ = try open("reader") } == .rolledBack, "\(rights): to who opens it")
+      }
+      // A writer, whose rights are taken behind its write.
+      try server.sql("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(s) TO \(role)")
+      try server.sql("ALTER ROLE \(role) RESET default_transaction_read_only")
+      let writer = try open("writer")
+      try writer.set(form("mine"), for: name("0"))
+      for right in ["INSERT", "UPDATE", "DELETE"] where !rights.contains(right) {
+        try server.sql("REVOKE \(right) ON ALL TABLES IN SCHEMA \(s) FROM \(role)")
+      }
+      try shared.putBack("newest")
+      for _ in 0..<3 { try shared.unlock().set(form("theirs"), for: name("0")) }
+      #expect(kind { _ = try writer.get(name("0")) } == .forked, "\(rights): to who has it open")
+      #expect(kind { _ = try open("writer") } == .forked, "\(rights): to who opens it")
+    }
   }
 }

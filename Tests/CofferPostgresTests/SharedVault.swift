@@ -30,6 +30,18 @@ struct SharedVault {
   var schema: String { "coffer_\(url.drop { $0 != "#" }.dropFirst())" }
   var pins: VaultOptions { VaultOptions(pins: folder.path.appending("pins")) }
 
+  /// Copies the rows as they are under `name`.
+  func keepRows(_ name: String) throws {
+    let copies = PostgresSchema.names.map { "CREATE TABLE \(schema)_\(name).\($0) AS SELECT * FROM \(schema).\($0)" }
+    try server.sql("CREATE SCHEMA \(schema)_\(name); \(copies.joined(separator: "; "))")
+  }
+
+  /// Puts rows that were kept under `name` back.
+  func putBack(_ name: String, _ tables: [String] = PostgresSchema.names) throws {
+    let all = tables.map { "DELETE FROM \(schema).\($0); INSERT INTO \(schema).\($0) SELECT * FROM \(schema)_\(name).\($0)" }
+    try server.sql("BEGIN; \(all.joined(separator: "; ")); COMMIT")
+  }
+
   func credentials() throws -> Credentials { Credentials(keyFile: try key.bytes.duplicate()) }
 
   @discardableResult

@@ -52,6 +52,21 @@ import Testing
     }
   }
 
+  @Test func `a commit whose wait for the standby was canceled is uncertain`() throws {
+    let server = try DatabaseServer.make(settings: ["synchronous_standby_names=nobody", "synchronous_commit=local"])
+    let shared = try SharedVault(on: server, options: "coffer_allow_async=1")
+    let vault = try shared.create()
+    try vault.set(form("1"), for: name("a"))
+    try server.sql("ALTER DATABASE postgres SET synchronous_commit = on")
+    let end = CofferTestSupport.Collected<StoreError.Kind?>()
+    Thread.detachNewThread { end.add(kind { try shared.unlock().set(form("2"), for: name("a")) }) }
+    try eventually("its wait is canceled") {
+      try server.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "t"
+    }
+    eventually("it ends") { !end.all.isEmpty }
+    #expect(end.all == [.outcomeUnknown])
+  }
+
   @Test(arguments: [true, false])
   func `a standby that is promoted has what was acknowledged, or is refused as rolled back where it was not waited for`(
     isSynchronous: Bool
@@ -91,6 +106,10 @@ import Testing
       #expect(kind { _ = try vault.get(name("a")) } == .rolledBack)
       #expect(kind { try vault.set(form("26"), for: name("a")) } == .rolledBack)
       #expect(kind { _ = try again() } == .rolledBack)
+      // Once for all that was lost, and whatever is written then.
+      let accepted = try LockedVault.open(place, options: options).unlockAcceptingPin(with: credentials())
+      try accepted.set(form("27"), for: name("a"))
+      #expect(try text(again().get(name("a"))) == "27")
     }
   }
 }

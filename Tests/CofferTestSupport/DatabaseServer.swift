@@ -12,7 +12,7 @@ public final class DatabaseServer: Sendable {
   public let port: Int
   /// One of its own for each server of this process: some listen at an address too. From 32 768 on Linux gives ports to whoever connects, so that
   /// one of those may be in use.
-  private static let ports = Atomic<Int>(Int.random(in: 20_000...32_000))
+  static let ports = Atomic<Int>(Int.random(in: 20_000...32_000))
   private let binaries: String
   private let settings: [String]
   private let network: TestNetwork?
@@ -20,7 +20,7 @@ public final class DatabaseServer: Sendable {
   public let disk: SmallDisk?
   /// The shell that the server runs below, which ends it once nobody holds its input.
   private let running = Mutex<Running?>(nil)
-  private struct Running: @unchecked Sendable {
+  struct Running: @unchecked Sendable {
     let process: Process
     let input: Pipe
   }
@@ -148,7 +148,7 @@ public final class DatabaseServer: Sendable {
   }
 
   /// Starts a shell whose input ends with this process.
-  private static func shell(_ script: String, _ words: [String], behind first: [String] = []) throws -> Running {
+  static func shell(_ script: String, _ words: [String], behind first: [String] = []) throws -> Running {
     let command = first + unprivileged(["/bin/sh", "-c", script, "sh"] + words)
     let process = Process()
     process.executableURL = URL(fileURLWithPath: command[0])
@@ -258,10 +258,17 @@ public final class DatabaseServer: Sendable {
   }
 
   /// Runs SQL as a superuser.
+  ///
+  /// - Parameters:
+  ///   - role: who runs it.
+  ///   - database: where.
+  ///   - other: the number in the socket's name of who stands before the server.
   @discardableResult
-  public func sql(_ text: String) throws -> String {
+  public func sql(
+    _ text: String, as role: String = "coffer", in database: String = "postgres", through other: Int? = nil
+  ) throws -> String {
     try Self.run([
-      "\(binaries)/psql", "-h", folder, "-p", "\(port)", "-U", "coffer", "-d", "postgres", "-X", "-q", "-A", "-t", "-v",
+      "\(binaries)/psql", "-h", folder, "-p", "\(other ?? port)", "-U", role, "-d", database, "-X", "-q", "-A", "-t", "-v",
       "ON_ERROR_STOP=1",
       "-c", text,
     ])
@@ -305,8 +312,18 @@ public final class DatabaseServer: Sendable {
   public func withStandby(_ body: () throws -> Void) throws {
     let taken = "\(folder)/taken"
     try Self.run(Self.unprivileged(["/bin/mkdir", taken]))
+    try withReader(["pg_receivewal", "-D", taken], body)
+  }
+
+  /// Runs `body` while somebody takes what is written to tables, and could not stand in for the server. It needs `wal_level=logical`.
+  public func withSubscriber(_ body: () throws -> Void) throws {
+    try sql("SELECT pg_create_logical_replication_slot('subscriber', 'test_decoding')")
+    try withReader(["pg_recvlogical", "-d", "postgres", "--slot", "subscriber", "--start", "-f", "/dev/null"], body)
+  }
+
+  private func withReader(_ words: [String], _ body: () throws -> Void) throws {
     let standby = Process()
-    let words = Self.unprivileged(["\(binaries)/pg_receivewal", "-h", folder, "-p", "\(port)", "-U", "coffer", "-D", taken])
+    let words = Self.unprivileged(["\(binaries)/\(words[0])", "-h", folder, "-p", "\(port)", "-U", "coffer"] + words.dropFirst())
     standby.executableURL = URL(fileURLWithPath: words[0])
     standby.arguments = Array(words.dropFirst())
     standby.standardError = FileHandle.nullDevice
@@ -322,7 +339,7 @@ public final class DatabaseServer: Sendable {
   /// The place of the vault `name` on whichever of this server and `other` is no standby.
   public func place(_ name: String, besides other: DatabaseServer) -> String {
     let hosts = [self, other].map { "\($0.folder.replacingOccurrences(of: "/", with: "%2F")):\($0.port)" }.joined(separator: ",")
-    return "postgresql://coffer@\(hosts)/postgres?target_session_attrs=read-write#\(name)"
+    return "postgresql://coffer@\(hosts)/postgres#\(name)"
   }
 
   /// The place of the vault `name`, as it is written at the other end of the network.

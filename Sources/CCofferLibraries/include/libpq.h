@@ -44,7 +44,7 @@ typedef struct {
   unsigned (*_Nonnull status)(const struct pg_conn *_Nonnull connection);
   unsigned (*_Nonnull transaction_status)(const struct pg_conn *_Nonnull connection);
   int (*_Nonnull socket)(const struct pg_conn *_Nonnull connection);
-  int (*_Nonnull server_version)(const struct pg_conn *_Nonnull connection);
+  int (*_Nonnull backend_pid)(const struct pg_conn *_Nonnull connection);
   char *_Nullable (*_Nonnull error_message)(const struct pg_conn *_Nonnull connection);
   int (*_Nonnull ssl_in_use)(struct pg_conn *_Nonnull connection);
   char *_Nullable (*_Nonnull host)(const struct pg_conn *_Nonnull connection);
@@ -80,12 +80,11 @@ typedef struct {
   int (*_Nonnull is_null)(const struct pg_result *_Nonnull result, int row, int column);
   char *_Nullable (*_Nonnull value)(const struct pg_result *_Nonnull result, int row, int column);
   int (*_Nonnull length)(const struct pg_result *_Nonnull result, int row, int column);
-  char *_Nullable (*_Nonnull affected)(struct pg_result *_Nonnull result);
   void (*_Nonnull clear)(struct pg_result *_Nullable result);
 } coffer_libpq;
 
 /// `ConnStatusType`, `PostgresPollingStatusType`, `ExecStatusType`, `PGTransactionStatusType`; `PG_DIAG_SEVERITY_NONLOCALIZED`,
-/// `PG_DIAG_SQLSTATE`.
+/// `PG_DIAG_SQLSTATE`, `PG_DIAG_SOURCE_FILE`.
 enum {
   COFFER_LIBPQ_CONNECTION_OK = 0,
   COFFER_LIBPQ_POLLING_FAILED = 0,
@@ -99,10 +98,11 @@ enum {
   COFFER_LIBPQ_PIPELINE_ABORTED = 11,
   COFFER_LIBPQ_SEVERITY = 'V',
   COFFER_LIBPQ_SQLSTATE = 'C',
+  COFFER_LIBPQ_SOURCE_FILE = 'F',
 };
 
 /// The library; NULL where it is not installed or older than 14, and `error` then says why.
 const coffer_libpq *_Nullable coffer_libpq_load(const char *_Nullable *_Nonnull error);
 
-/// Has `connection` count in `warnings` what the server warns of, and print nothing. Nobody is called back.
+/// Has `connection` count in `warnings` how often the server warns that its standby may lack a commit, and print nothing. Nobody is called back.
 void coffer_libpq_count_warnings(struct pg_conn *_Nonnull connection, int *_Nonnull warnings);

@@ -59,7 +59,7 @@ extension AgentClient {
   /// - Throws: what that throws; ``/CofferPlatform/StoreError/Kind/conflict`` where the vault was changed meanwhile.
   package func export(
     to target: VaultPlace, of vault: VaultPlace, services: [String]? = nil, with credentials: consuming Credentials,
-    cost: PassphraseCost = .standard, label: String = ""
+    cost: PassphraseCost = .standard, label: String = "", pins: FilePath? = nil
   ) throws(StoreError) -> Int {
     let start = try moment(after: nil)
     var found: [ItemDescriptions] = []
@@ -70,7 +70,7 @@ extension AgentClient {
     }
     for service in services.map({ $0.map(Optional.some) }) ?? [nil] { found.append(try find(.fields(of: service))) }
     return try ExportedVault.make(
-      at: target, of: vault, with: credentials, cost: cost, label: label, found
+      at: target, of: vault, with: credentials, cost: cost, label: label, pins: pins, found
     ) { (names) throws(StoreError) in
       try contents(of: names)
     } check: { () throws(StoreError) in

@@ -76,15 +76,16 @@ struct Checkup {
         ]
       }
       try vault.checkAge()
+      let unwritable = unwritablePins(check)
       guard let known = memory.invitation else {
-        return [
+        return unwritable + [
           Finding(
             check, .note, "this machine has not seen the vault before, so an older copy would not be noticed",
             place: vault.place.description, cure: "any command that unlocks it")
         ]
       }
-      guard let given = vault.options.invitations.map(\.epoch).max(), given < known.epoch else { return [] }
-      return [
+      guard let given = vault.options.invitations.map(\.epoch).max(), given < known.epoch else { return unwritable }
+      return unwritable + [
         Finding(
           check, .note,
           "COFFER_EXPECT_VAULT has an invitation of key epoch \(given), and the vault's key is of epoch \(known.epoch): "
@@ -92,6 +93,19 @@ struct Checkup {
           place: vault.place.description, cure: "coffer vault pin show prints the present invitation")
       ]
     } catch let error as StoreError { return [Finding(check, error)] } catch { return [] }
+  }
+
+  /// A vault on a server is read where the pins cannot be written, and so is a file that can be.
+  private func unwritablePins(_ check: String) -> [Finding] {
+    if let file, access(file.string, W_OK) != 0 { return [] }
+    var folder = places.state.appending("pins")
+    while FileFacts.isAbsent(folder), folder.lastComponent != nil { folder.removeLastComponent() }
+    guard access(folder.string, W_OK) != 0 else { return [] }
+    return [
+      Finding(
+        check, .warning, "the pins cannot be written: an older copy of what this machine sees from now on would not be noticed",
+        place: folder.string, cure: "XDG_STATE_HOME or COFFER_HOME on a disk that can be written")
+    ]
   }
 
   private func existingVault() throws -> LockedVault? {

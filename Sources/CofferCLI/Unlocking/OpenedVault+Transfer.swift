@@ -16,11 +16,12 @@ extension OpenedVault {
 
   /// Writes a new vault with the items of some services, or all, and returns how many it holds.
   borrowing func export(
-    to target: VaultPlace, of place: VaultPlace, services: [String]?, with credentials: consuming Credentials, label: String
+    to target: VaultPlace, of places: Places, services: [String]?, with credentials: consuming Credentials, label: String
   ) throws(StoreError) -> Int {
     switch self {
     case .byAgent(let agent):
-      try agent.export(to: target, of: place, services: services, with: credentials, label: label)
+      try agent.export(
+        to: target, of: places.vault, services: services, with: credentials, label: label, pins: places.vaultOptions.pins)
     case .here(let vault): try vault.export(to: target, services: services, with: credentials, label: label)
     }
   }

@@ -95,14 +95,14 @@ final class PlainWrite {
     let (schema, number) = (table.schema, PostgresConnection.Parameter.number(version))
     try connection.perform(
       "UPDATE \(schema).plain_domain SET version = $2, weight = $3, names = $4 WHERE domain = $1",
-      [.text(table.domain), number, .number(Int64(domain.weight)), .number(domain.names)], until: deadline)
+      [.text(table.domain), number, .number(Int64(domain.weight)), .number(domain.names)], changesOne: true, until: deadline)
     let id = id.bytes
     try id.span.bytes.withUnsafeBytes { (id) throws(StoreError) in
       try connection.perform(
         """
         INSERT INTO \(schema).plain_commit (domain, version, id) VALUES ($1, $2, $3)
           ON CONFLICT (domain, version) DO UPDATE SET id = excluded.id
-        """, [.text(table.domain), number, .bytes(id)], until: deadline)
+        """, [.text(table.domain), number, .bytes(id)], changesOne: true, until: deadline)
     }
     try connection.perform(
       "DELETE FROM \(schema).plain_commit WHERE domain = $1 AND version <= $2",
@@ -115,8 +115,8 @@ final class PlainWrite {
     _ name: String, _ form: PlainForm?, _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
   ) throws(StoreError) {
     guard let form else {
-      return try connection.perform(
-        "DELETE FROM \(table.schema).plain WHERE domain = $1 AND name = $2", table.parameters(name), until: deadline)
+      return try connection.remove(
+        from: "\(table.schema).plain", where: "domain = $1 AND name = $2", table.parameters(name), until: deadline)
     }
     let bytes = StoredPlain.encoded(form)
     try bytes.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
@@ -124,7 +124,7 @@ final class PlainWrite {
         """
         INSERT INTO \(table.schema).plain (domain, name, form, version) VALUES ($1, $2, $3, $4)
           ON CONFLICT (domain, name) DO UPDATE SET form = excluded.form, version = excluded.version
-        """, table.parameters(name) + [.bytes(bytes), .number(version)], until: deadline)
+        """, table.parameters(name) + [.bytes(bytes), .number(version)], changesOne: true, until: deadline)
     }
   }
 
@@ -135,7 +135,7 @@ final class PlainWrite {
     let look = PlainWrite(table, [])
     return try session.begin { (connection) throws(StoreError) in
       do throws(StoreError) {
-        try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: session.deadline)
+        try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED", until: session.deadline)
         try look.begin(connection, session)
         let isThere = look.domain.version >= version
         let found = isThere ? try table.commit(version, connection, session) : nil
@@ -153,7 +153,9 @@ final class PlainWrite {
 // Rows, as they are read.
 extension PlainTable {
   /// Asks for the value of $2.
-  var question: String { "SELECT form FROM \(schema).plain WHERE domain = $1 AND name = $2" }
+  var question: String {
+    "SELECT \(PostgresSchema.cut("form", 16 * StoredPlain.largestValue)) FROM \(schema).plain WHERE domain = $1 AND name = $2 LIMIT 1"
+  }
 
   func parameters(_ name: String) -> [PostgresConnection.Parameter] { [.text(domain), .text(name)] }
 
@@ -176,7 +178,7 @@ extension PlainTable {
 
   func askForCommit(_ version: Int64, _ connection: PostgresConnection, _ session: PostgresSession) throws(StoreError) {
     try connection.ask(
-      "SELECT id FROM \(schema).plain_commit WHERE domain = $1 AND version = $2", [.text(domain), .number(version)],
+      "SELECT id FROM \(schema).plain_commit WHERE domain = $1 AND version = $2 LIMIT 1", [.text(domain), .number(version)],
       until: session.deadline)
   }
 

@@ -124,7 +124,7 @@ extension PostgresDefaults {
     let connection = try session.begin { (connection) throws(StoreError) in
       try checkMayWrite(session)
       do throws(StoreError) {
-        try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: session.deadline)
+        try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED", until: session.deadline)
         try new.begin(connection, session)
       } catch {
         connection.rollBack(until: session.deadline)

@@ -167,7 +167,7 @@ extension PostgresDefaults {
       let session = state.session
       return try session.begin { (connection) throws(StoreError) in
         try connection.ask(
-          "SELECT 1::bigint FROM \(table.schema).plain WHERE domain = $1 AND name = $2", table.parameters(name),
+          "SELECT 1::bigint FROM \(table.schema).plain WHERE domain = $1 AND name = $2 LIMIT 1", table.parameters(name),
           until: session.deadline)
         return try answer(connection, session).count > 0
       }
@@ -212,7 +212,7 @@ extension PostgresDefaults {
   ) throws(StoreError) -> (version: Int64, readings: [Reading<Plain>]) {
     let answers = try reading(session) { (connection) throws(StoreError) in
       try connection.ask(
-        "SELECT version FROM \(table.schema).plain_domain WHERE domain = $1", [.text(domain)], until: session.deadline)
+        "SELECT version FROM \(table.schema).plain_domain WHERE domain = $1 LIMIT 1", [.text(domain)], until: session.deadline)
       for name in names { try connection.ask(table.question, table.parameters(name), until: session.deadline) }
       return try connection.answers(doing: "read the domain", until: session.deadline)
     }

@@ -52,7 +52,7 @@ extension OpenVault {
           database: database, header: header, headerDigest: digest, slot: slot, anchors: [], pin: nil, options: options,
           clock: clock)
       }
-      created.watchCreated()
+      created.watchCreated(in: options.pins)
       return created
     } catch {
       // Whoever is told that it failed takes back what was to open it.
@@ -191,15 +191,15 @@ extension OpenVault {
     let (state, key) = (view.state, view.keys.epochMark)
     try options.check(generation: state.generation, at: view.place)
     if trust == .pinIsAccepted { try pins?.accept(state, key: key) } else { try pins?.check(state, key: key) }
-    if view.database.isReadOnly, trust == .everyAnchor { pins?.observe() }
+    if view.database.isUnwritableFile, trust == .everyAnchor { pins?.observe() }
     pins?.remember(state, key: key)
     if trust == .joining, let failure = pins?.failure { throw failure }
     begin(pins)
   }
 
   /// Remembers a vault that was just made here, in the place of what may have stood there before.
-  private func watchCreated() {
-    guard let folder = options.pins else { return }
+  func watchCreated(in folder: FilePath?) {
+    guard let folder else { return }
     do throws(StoreError) {
       let pins = try PinWatch(folder, vault: view.header.vault, place: view.place, accepting: true)
       try pins.accept(view.state, key: view.keys.epochMark)

@@ -26,7 +26,7 @@ final class PinWatch {
   private var hasWarned = false
   /// The key that the pin was made ready for, and the one that it had.
   private var expected: (key: EpochMark, former: EpochMark)?
-  /// Whether the pin is compared with and never advanced: a vault that cannot be written may be a copy that someone looks at, and
+  /// Whether the pin is compared with and never advanced: a file that cannot be written may be a copy that someone looks at, and
   /// that must not make the one in use look rolled back.
   private var isObserving = false
 
@@ -257,7 +257,8 @@ final class PinWatch {
   /// Makes the pin survive a power loss: after a rotation, and when the vault is locked.
   func synchronize() {
     lastSync = .now
-    attempt { () throws(StoreError) in try file?.synchronize() }
+    // What could not be written is not made durable.
+    if failure == nil { attempt { () throws(StoreError) in try file?.synchronize() } }
   }
 
   private func begin(_ state: VaultState, key: EpochMark) throws(StoreError) {

@@ -11,8 +11,8 @@ package import SystemPackage
 package protocol VaultRows: AnyObject {
   /// Where the rows are, under the one name that it has whatever name led there.
   var place: VaultPlace { get }
-  /// Whether every write throws ``/CofferPlatform/StoreError/Kind/readOnly``.
-  var isReadOnly: Bool { get }
+  /// Whether it is a file that cannot be written, and so perhaps a copy that somebody looks at.
+  var isUnwritableFile: Bool { get }
   /// Whether what was deleted or overwritten can be made to leave the place, by ``removeOldBytes(rewriting:)``.
   var canRemoveOldBytes: Bool { get }
   /// Whether each question takes a round trip, so that it is worth while to say ahead what is asked for.

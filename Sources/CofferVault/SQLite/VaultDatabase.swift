@@ -20,7 +20,7 @@ final class VaultDatabase: VaultRows {
   var path: FilePath { connection.path }
   let place: VaultPlace
 
-  var isReadOnly: Bool { connection.options.access == .readOnly }
+  var isUnwritableFile: Bool { connection.options.access == .readOnly }
 
   /// Opens the vault at `path` once everything that can be checked from outside is as it should be: folder, file, side files,
   /// kind of file, tables.

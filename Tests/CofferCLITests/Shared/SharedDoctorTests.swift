@@ -38,7 +38,7 @@ struct SharedDoctorTests {
     home.environment["COFFER_VAULT"] = superuser.replacing("coffer@", with: "\(reader)@")
     #expect(try findings(home) == ["note the role reads, and may not write"])
     try home.transcript("vault get a", out: "2")
-    try home.transcript("vault set a", in: "3", err: "ask who runs the server for the rights", exit: 77)
+    try home.transcript("vault set a", in: "3", err: "ask who runs the server for the role of a writer", exit: 74)
     home.environment["COFFER_VAULT"] = superuser
     try home.transcript("vault backup --quiet \(home.path)/copy")
     #expect(try home.coffer("vault restore \(home.path)/copy").status == 0)
@@ -46,6 +46,34 @@ struct SharedDoctorTests {
     let answer = try home.coffer("doctor", with: ["PGPASSWORD": "hunter2"])
     #expect(answer.out.contains("PGPASSWORD is in the environment") && !answer.out.contains("hunter2"))
     #expect(answer.out.contains("DROP SCHEMA \(home.schema.prefix(36))_before_"))
+  }
+
+  @Test(.tags(.root))
+  func `a machine that cannot write its pins reads, compares, and says so`() throws {
+    let home = try Home.withSharedVault()
+    let other = try home.otherMachine()
+    let server = try DatabaseServer.shared
+    let disk = try home.smallDisk("400k")
+    home.environment["COFFER_HOME"] = disk.path
+    let tables = ["decided", "digest", "header", "header_copy", "log", "old", "rec", "state"]
+    try other.transcript("vault set a --quiet", in: "1")
+    try server.sql(
+      "CREATE SCHEMA \(home.schema)_x;"
+        + tables.map { "CREATE TABLE \(home.schema)_x.\($0) AS SELECT * FROM \(home.schema).\($0);" }.joined())
+    try other.transcript("vault set a --quiet", in: "2")
+    try home.transcript("vault get a --quiet", out: "2")
+    #expect(try !home.coffer("doctor").out.contains("the pins cannot be written"))
+    try #require(mount(nil, disk.path, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
+    try other.transcript("vault set a --quiet", in: "3")
+    let read = try home.coffer("vault get a")
+    #expect(read.status == 0 && read.out == "3" && read.err.split(separator: "\n").count == 1, "\(read)")
+    #expect(read.err.hasPrefix("coffer: note: the vault is fine, but its rollback pin could not be written"), "\(read.err)")
+    #expect(try home.coffer("doctor").out.contains("warning  pins: the pins cannot be written"))
+    try server.sql(
+      tables.map {
+        "DELETE FROM \(home.schema).\($0); INSERT INTO \(home.schema).\($0) SELECT * FROM \(home.schema)_x.\($0);"
+      }.joined())
+    #expect(try home.coffer("vault get a").status == 66, "what it knew of before is still compared")
   }
 
   @Test
@@ -77,7 +105,7 @@ struct SharedDoctorTests {
 
   @Test
   func `commits that are acknowledged early, standbys that none is waited for, and a wire without encryption are told`() throws {
-    let server = try DatabaseServer.make(settings: ["listen_addresses=127.0.0.1"])
+    let server = try DatabaseServer.make(settings: ["listen_addresses=127.0.0.1", "wal_level=logical"])
     let home = try Home.withSharedVault(server)
     let place = home.place
     home.environment["COFFER_VAULT"] = place.replacing("#", with: "?options=-csynchronous_commit%3Doff#")
@@ -89,6 +117,10 @@ struct SharedDoctorTests {
     #expect(try findings(home).contains { $0.hasPrefix("problem what is said to the server is not encrypted") })
     home.environment["COFFER_VAULT"] = place
     #expect(try !findings(home).contains { $0.contains("standbys") })
+    try server.withSubscriber {
+      let told = try findings(home)
+      #expect(!told.contains { $0.contains("standbys") })
+    }
     try server.withStandby {
       let told = try findings(home)
       #expect(told.contains { $0.hasPrefix("warning the server waits for none of its standbys") })

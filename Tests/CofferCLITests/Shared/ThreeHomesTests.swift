@@ -5,32 +5,44 @@ import Testing
 /// The page about shared vaults, done as it says by three machines.
 @Suite(.tags(.process), .defaultRun)
 struct ThreeHomesTests {
-  /// A line of the page: who types what.
-  private static func steps() throws -> [(who: String, line: String)] {
+  /// A step of the page: what somebody types, or a statement for the server where nobody does.
+  private static func steps() throws -> [(who: String?, line: String)] {
     let page = try String(
       contentsOf: CommandLineArticle.root.appending(path: "Sources/Coffer/Coffer.docc/SharedVault.md"), encoding: .utf8)
-    let block = page.components(separatedBy: "\n").drop { $0 != "```console" }.dropFirst().prefix { $0 != "```" }
-    return try block.map { line in
-      let parts = try #require(line.firstMatch(of: /^([a-z]+)\$ (.+)$/))
-      return (String(parts.1), String(parts.2))
+    let section = try #require(page.components(separatedBy: "\n## ").first { $0.hasPrefix("From nothing") })
+    var (steps, isSQL) = ([(who: String?, line: String)](), Bool?.none)
+    for line in section.components(separatedBy: "\n") {
+      if line.hasPrefix("```") {
+        isSQL = isSQL == nil ? line == "```sql" : nil
+      } else if let isSQL {
+        let parts = line.firstMatch(of: /^([a-z]+)\$ (.+)$/)
+        steps.append(isSQL ? (nil, line) : try (String(#require(parts).1), String(#require(parts).2)))
+      }
     }
+    return steps
   }
 
   @Test
   func `three homes come from nothing to a shared vault by what the page says, and one of them is removed`() throws {
-    let server = try DatabaseServer.shared
-    let place = server.place("t\(UInt64.random(in: 0 ... .max))")
+    let server = try DatabaseServer.make()
     var homes: [String: Home] = [:]
     var (recipient, invitation, last) = ("", "", "")
     let steps = try Self.steps()
-    #expect(steps.count == 16)
-    for (who, text) in steps {
+    #expect(steps.count == 29 && steps.last?.line == "REVOKE writers FROM grace;")
+    for (who, text) in steps.dropLast() {
+      guard let who else {
+        let isAdas = text.contains("SCHEMA")
+        try server.sql(text, as: isAdas ? "ada" : "coffer", in: isAdas ? "team" : "postgres")
+        continue
+      }
       let home = try homes[who] ?? Home()
       homes[who] = home
-      var line = text.replacing("postgresql://db.example.com/team#main", with: place)
-        .replacing("PVPUB1-…", with: recipient).replacing("PVINV1-…", with: invitation)
+      // Its host, without the wire that TLS is for.
+      var line = text.replacing("db.example.com", with: "\(server.folder.replacing("/", with: "%2F")):\(server.port)")
+        .replacing("?sslmode=verify-full", with: "").replacing("PVPUB1-…", with: recipient).replacing(
+          "PVINV1-…", with: invitation)
       for suffix in ["key", "identity"] { line = line.replacing("\(who).\(suffix)", with: "\(home.path)/\(who).\(suffix)") }
-      if let variable = line.wholeMatch(of: /export ([A-Z_]+)=(.+)/) {
+      if let variable = line.wholeMatch(of: /export ([A-Z_]+)='?(.+?)'?/) {
         home.environment[String(variable.1)] = String(variable.2)
         continue
       }
@@ -45,12 +57,19 @@ struct ThreeHomesTests {
     #expect(!password.isEmpty && last == password + "\n", "the server's program has the password")
 
     let slots = try ada.coffer("--vault team vault slot list --json").out
-    let slot = try #require(slots.matches(of: /\{[^{}]*"id":"([0-9a-f]{32})"[^{}]*\}/).first { $0.0.contains("\"grace\"") }?.1)
+    let slot = try #require(
+      slots.matches(of: /\{[^{}]*"id":"([0-9a-f]{32})"[^{}]*\}/).first { $0.0.contains("\"grace\"") }.map { String($0.1) })
     try ada.changesKey("--vault team vault slot remove \(slot) --yes")
     try ada.transcript("--vault team vault set web deploy --quiet", in: "after")
     let removed = try grace.coffer("--vault team vault get web deploy")
     #expect(removed.status != 0 && removed.out.isEmpty, "\(removed)")
+    // A machine that begins anew gets the new invitation.
+    let shown = try ada.coffer("--vault team vault pin show --json").out.firstMatch(of: /PVINV1-[0-9a-f]+/)
+    machine.environment["COFFER_EXPECT_VAULT"] = try String(#require(shown).0)
     try machine.transcript("run --env TOKEN=coffer://web/deploy -- printenv TOKEN", out: "after\n")
+    try machine.transcript("vault set a", in: "1", err: "this role may not write to the vault", exit: 74)
+    try server.sql(#require(steps.last).line)
+    #expect(try server.sql("SELECT has_table_privilege('grace', 'coffer_main.rec', 'SELECT')", in: "team") == "f")
   }
 
   @Test

@@ -59,7 +59,7 @@ struct VaultExportCommand: OpeningCommand {
       Spinner.show("Exporting", context)
       defer { StatusLine.clear() }
       return try vault.export(
-        to: target, of: context.places.vault, services: service.isEmpty ? nil : service, with: credentials, label: label)
+        to: target, of: context.places, services: service.isEmpty ? nil : service, with: credentials, label: label)
     }
     if options.json { return try Output.line(JSONText.encode(Answer(file: place, items: count))) }
     let done = "exported \(counted(count, "item")) to \(place), a vault of its own"

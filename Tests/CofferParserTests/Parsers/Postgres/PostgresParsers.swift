@@ -57,7 +57,7 @@ private struct Script {
 
   /// The answers to what is asked of every server.
   private static let facts =
-    ServerMessage.row([String](repeating: "", count: 9))
+    ServerMessage.row(["0", ""])
     + ServerMessage.row(["1", PostgresSchema.text, "1", PlainSchema.text, "1", "UTF8"]) + ServerMessage.ready
 }
 
