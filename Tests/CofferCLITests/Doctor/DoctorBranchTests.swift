@@ -119,7 +119,7 @@ struct DoctorBranchTests {
     guard geteuid() == 0 else { try Test.skip("only root can give files away") }
     let home = try Home.sound()
     chown("\(home.path)/data", 65534, 65534)
-    let said = try home.coffer("vault get a").err
+    let said = try home.coffer("vault set a", in: Data("x".utf8)).err
     #expect(said.contains("run it without sudo") && !said.contains("chown"), "\(said)")
   }
 

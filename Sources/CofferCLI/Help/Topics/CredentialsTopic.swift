@@ -11,7 +11,8 @@ enum CredentialsTopic {
       - for a URL of `https`, the login of its host (`coffer auth login`)
       - for a URL, what git has for its scheme and host (`https://github.com`)
 
-      A user in the URL counts as named. Without one the active login is meant, and else what was written last. So a token is
+      The host of a URL stands behind its last `@`. A URL with an `@` behind the first `/`, `?` or `#`, or with a `%` in its host, has none: programs read
+      it in different ways. A user in the URL counts as named. Without one the active login is meant, and else what was written last. So a token is
       stored once, and each of these programs finds it. A token of `https` is given to no URL of `http`. Where nothing is stored the status is 1, and
       where all has expired as well; the message says which. A token that does not fit in the line of a program's protocol is 77.
       """#)
@@ -73,7 +74,8 @@ enum CredentialsTopic {
       passphrase of a private key is the item `ssh-key:PATH`, a password at a machine the item `ssh://HOST` of the user. git gets the user and the
       password of the URL in its question; with its helper (`coffer help git`) it does not ask.
 
-      Whether to trust a host, and every other question, is refused with 77: ssh takes that for no. After a wrong passphrase `ssh-add` asks again and
+      Whether to trust a host, and every other question, is refused with 77: ssh takes that for no. OpenSSH 8.5 or newer is needed: older ones hand on a
+      server's question as their own, and are refused. ssh asks three times for a password, and each time gets the one that is stored, also where that is wrong. After a wrong passphrase `ssh-add` asks again and
       again; the second question is 1, and ends that. A locked vault asks at the terminal, or by the program of `COFFER_ASKPASS`.
       """#)
 
@@ -126,7 +128,8 @@ enum CredentialsTopic {
       coffer run --netrc proxy.example.com -- go mod download
       ```
 
-      `--netrc` takes a host or a URL, perhaps with a user (`ada@github.com`), and may be repeated. The command finds the path of a file in memory in
+      `--netrc` takes a host or a URL, perhaps with a user (`ada@github.com`), and may be repeated. Where nothing else is stored, the item of the machine's
+      bare name is meant, as an import of a netrc makes it. A login without a name has the user `oauth2`. The command finds the path of a file in memory in
       `NETRC`, with a line `machine HOST login USER password TOKEN` for each; it is sealed, and gone with the command. Its number is the first behind those of
       `--fd` and `--file`: 3 where there are none. Programs read blanks, quotes and backslashes in a netrc in different ways: a host, user or token with one is
       refused, and so is an empty one. If a credential is missing or expired, nothing starts.

@@ -35,8 +35,8 @@ extension HelpTopic.Part {
     page: "CommandLine", section: "The place of the vault",
     text: #"""
       `--vault PLACE` or `COFFER_VAULT` names the vault of a command and of the agent; otherwise it is the one below `COFFER_HOME` or
-      `XDG_DATA_HOME`. A place is a path, a URL, or a name that `coffer vault name add NAME PLACE` gave it; a name has no slash, and `./NAME` is the file. Where there is neither a name nor a file of it, whatever needs the vault answers with 78 and
-      the names that there are; `init` makes one. The folder
+      `XDG_DATA_HOME`. A place is a path, a URL, or a name that `coffer vault name add NAME PLACE` gave it; a name has no slash, and `./NAME` is the file. Where there is neither a name nor a file of it, whatever needs the vault, `init` too, answers with 78 and
+      the names that there are. The folder
       of a vault may be a symbolic link of yours, where nobody else can change it. `postgresql://[user@]host/database#name` is a vault on a PostgreSQL server, for which libpq 14 or newer is loaded; one
       with a password in it is refused with 64, and any other URL with 77, and of both only the scheme is repeated. libpq finds passwords and
       certificates in `~/.pgpass`, service files and its own variables. A path that looks like a URL is given with `./` before it. Pins, locks, the agent's socket and
@@ -68,6 +68,8 @@ extension HelpTopic.Part {
         Wide characters count as two cells, and combining ones as none.
       - `vault show`, `vault status`, `status`, `env`, `version`, `agent status`, `secret-service status` and `vault pin show` cut nothing: what
         has no room goes on in the next line. A value that `vault show --reveal` prints and an invitation stay whole.
+      - A value gets a newline after it, and a character that commands a terminal, such as ESC, is shown as `\u{1b}`. A value that is not text is
+        refused with 64: give it to a pipe or a file, which get exactly its bytes.
       - Moments are told in local time: `2 min ago`, `yesterday`, `3 Nov`, `in 5 weeks`. An item that has expired says so in red.
       - A list, an item of `vault show` or a page of help that is longer than the screen goes to the program of `COFFER_PAGER`, else of `PAGER`, else to `less` with the
         options `FRX`, as git has it. An empty variable and `cat` mean none. A pager that fails is told of, with 74: it may have shown nothing.

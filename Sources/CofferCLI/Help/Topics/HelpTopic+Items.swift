@@ -40,12 +40,13 @@ extension HelpTopic.Part {
 
       | Setting of `coffer.settings` | What it is for |
       |---|---|
-      | `history.keep` | how many former contents of an item are kept (10); with 0 none, and the next write of an item removes those that it has |
+      | `history.keep` | how many former contents a new item keeps (10), until `--history` or `--no-history` says otherwise; with 0 none, and the next write of an item removes those that it has |
       | `trash.days` | for how many days what is deleted can be brought back (30); with 0 it is gone |
 
       Nothing is kept of logins, nor of what else ends with a session. `coffer logout`, and git's and docker's `erase`, remove an item with all
-      that was kept of it. So does `coffer delete` of a key. `coffer set` of a key, git's and docker's `store` and `import` keep as many former contents as the item does already, of
-      new items none. `rename --replace` removes the item whose name is taken, for good. What is removed for good leaves the vault's file and its write-ahead log as
+      that was kept of it. So does `coffer delete` of a key. Every write keeps as many former contents as
+      the item does already; a new item of `coffer set`, git's and docker's `store` keeps none. `rename --replace` removes the item whose name is taken, with
+      its past. What is deleted while the clock is more than a day behind the vault is kept until it is pruned. What is removed for good leaves the vault's file and its write-ahead log as
       well: at once, after many removals in a row when the command ends or the agent has had a pause; where another program keeps reading, `coffer vault status` says that old bytes
       remain, and the next write removes them. In a vault above 64 MiB a copy that SQLite left when it moved a row stays until `coffer vault rotate`. A
       rotation seals former and deleted contents to the new key. They are in every
@@ -69,6 +70,7 @@ extension HelpTopic.Part {
       | `chrome`, `firefox` | CSV; that of Chrome also from Chromium, Edge, Brave, Opera and Vivaldi |
       | `pass`, `gopass` | the folder of a store, which gpg decrypts |
       | `netrc`, `git-credentials`, `docker`, `aws`, `gh` | what those programs keep in the clear, where they keep it unless a file is given |
+      | `secret-service` | the keyring that answers on the bus, such as gnome-keyring or KWallet: its items become those of `coffer secret-service`, where programs find them again; what is locked there is left out and told |
       | `coffer` | another vault, an export or a backup, opened by `--other-key-file`, `--other-passphrase-file`, `--other-passphrase-fd`, `--other-recovery-file` or at a prompt |
       | `json` | what `coffer vault export --reveal` prints |
       | `env` | an environment file; each variable becomes an account of `--service` |
@@ -91,8 +93,9 @@ extension HelpTopic.Part {
 
       Nothing is left out silently: what is in the trash, attachments, former passwords, passkeys, fields of Bitwarden that show another, dates
       that cannot be read, entries without a secret and types that are not known are each told on standard error, and so is a name that had to be
-      changed because another entry has it, or because of a control character. An attribute or field whose name begins with `coffer.`, as Coffer's
-      own do, gets another name, and that is told; from `json` and `coffer`, which Coffer wrote, it keeps its name. JSON with an object that has a
+      changed because another entry has it, or because of a control character. What only Coffer says of an item (names
+      that begin with `coffer.`, and a few of earlier versions) gets another name, and that is told; from `json` and `coffer` it is left out and
+      told, and so are logins and what else ends with a session. JSON with an object that has a
       name twice is refused with 65. So is a netrc in which a machine has two logins or two passwords, a profile of `aws` with two secret keys, an
       entry of KeePass with two texts of one name, and CSV that has a column of its program twice. Ids, icons and settings of the other program
       are of no use elsewhere and are not told.
@@ -100,7 +103,7 @@ extension HelpTopic.Part {
       A terminal shows the plan first and asks; then it shows a total, and with `--verbose` each item. Elsewhere each item is printed and
       nothing asked, as with `--yes`, `--quiet` and `--json` at a terminal. `--dry-run` prints what would happen. `--on-duplicate
       skip|replace|fail` says what becomes of an item whose name is taken. The fields of an item that is skipped are skipped too; those of one
-      that is replaced and that the import does not name stay.
+      that is replaced and that the import does not name stay, but for those of a login, which are gone with it; a field alone is not imported into one (77).
 
       A file has at most 64 MiB, and so has `export.data` unpacked; it is UTF-8, or UTF-16 with a byte order mark.
 
