@@ -41,7 +41,7 @@ import Testing
     try home.transcript("vault import", err: "missing expected argument '<file>'", exit: 64)
     try home.transcript("vault import --from chrome \(file)", err: "the columns are not those of Chrome", exit: 65)
     try home.transcript("vault import --from netrc", with: ["HOME": home.path], err: "is not there", exit: 74)
-    try home.transcript("vault import --from netrc --other-key-file x f", err: "is for --from coffer alone", exit: 64)
+    try home.transcript("vault import --from netrc --other-key-file x f", err: "for --from coffer alone", exit: 64)
   }
 
   @Test func `a field goes the way of its item: what is kept gets nothing of what is imported`() throws {
