@@ -65,7 +65,7 @@ struct HostilePeerTests {
   @Test
   func `an agent of another version, or something else altogether, is said to be that`() throws {
     for (bytes, words, status) in [
-      ([2, 0, 0, 0, 9, 0], "speak different versions", 76),
+      ([2, 0, 0, 0, AgentProtocol.version + 1, 0], "speak different versions", 76),
       (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), "announces more", 65),
       ([1, 0, 0, 0, AgentProtocol.version], "malformed", 65), ([3, 0, 0, 0, AgentProtocol.version, 7, 7], "malformed", 65),
     ] as [([UInt8], String, Int32)] {
