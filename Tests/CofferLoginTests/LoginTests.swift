@@ -344,6 +344,6 @@ import Testing
     #expect(none?.kind == .damaged)
     try server.fault(200, "{\"issuer\": \"\(server.issuer)\", \"token_endpoint\": \"http://elsewhere.example/token\"}")
     let open = await #expect(throws: StoreError.self) { try await AuthorizationServer.discover(issuer: server.issuer) }
-    #expect(open?.kind == .invalidName)
+    #expect(open?.kind == .damaged)
   }
 }
