@@ -70,14 +70,11 @@ struct SlotAddCommand: OpeningCommand {
     if recoveryCode { return try addRecoveryCode(to: vault, context) }
     // Answered outside: an answer that cannot be printed must not take the key file from a slot that is made.
     let isThere = new.newKeyFile.map { FileFacts.exists(FilePath($0)) } ?? false
-    let slot = try secrets.using { credentials in
-      if isThere, let slot = try Self.slot(of: vault, thatOpensWith: credentials) {
-        context.note("the key file opens the vault already, and no slot was added")
-        return slot
-      }
-      return try vault.addSlot(credentials, label: label)
+    let (slot, isNew) = try secrets.using { credentials in
+      if isThere, let slot = try Self.slot(of: vault, thatOpensWith: credentials) { return (slot, false) }
+      return try (vault.addSlot(credentials, label: label), true)
     }
-    try answer(slot, context)
+    try answer(slot, isNew: isNew, context)
   }
 
   /// The slot that a command which was killed has made with this key file; nil where it made none.
@@ -117,9 +114,10 @@ struct SlotAddCommand: OpeningCommand {
     try NewRecoveryCode.show(code, context)
   }
 
-  private func answer(_ slot: SlotSummary, _ context: Context) throws {
+  private func answer(_ slot: SlotSummary, isNew: Bool = true, _ context: Context) throws {
     if options.json { return try Output.line(JSONText.encode(Answer(slot))) }
-    context.note("added slot \(slot.id), opened by \(slot.kind)")
+    context.note(
+      isNew ? "added slot \(slot.id), opened by \(slot.kind)" : "the key file opens slot \(slot.id) already: no slot was added")
   }
 
   private struct Answer: Encodable {
