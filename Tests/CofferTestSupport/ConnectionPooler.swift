@@ -33,7 +33,7 @@ public final class ConnectionPooler: Sendable {
     try lines.joined(separator: "\n").appending("\n").write(toFile: file, atomically: false, encoding: .utf8)
     chmod(file, 0o644)
     running = try DatabaseServer.shell(
-      "file=$1; shift; \"$@\" \"$file\" </dev/null >/dev/null 2>&1 & read how; kill -TERM $! 2>/dev/null; wait", [file, path])
+      "file=$1; shift; \"$@\" \"$file\" </dev/null >/dev/null 2>&1 & read how; kill -KILL $! 2>/dev/null; wait", [file, path])
     let socket = "\(server.folder)/.s.PGSQL.\(port)"
     eventually("the pooler listens") { access(socket, F_OK) == 0 }
   }
