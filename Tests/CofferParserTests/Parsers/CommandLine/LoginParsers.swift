@@ -37,7 +37,8 @@ enum LoginParsers {
       "\"token_endpoint_auth_methods_supported\"", "\"authorization_response_iss_parameter_supported\"", "true",
     ]
   ) { input in
-    let server = try AuthorizationServer(ServerDocument(CommandLineParsers.secret(input), place: "server"), issuer: "issuer", authority: nil)
+    let server = try AuthorizationServer(
+      ServerDocument(CommandLineParsers.secret(input), place: "server"), issuer: "issuer", authority: nil)
     let places = [
       server.tokenEndpoint, server.deviceAuthorizationEndpoint, server.authorizationEndpoint, server.revocationEndpoint,
     ]
