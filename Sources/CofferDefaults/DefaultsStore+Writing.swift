@@ -7,7 +7,8 @@ extension DefaultsStore {
   /// Replaces the value of `name` in the domain; nil removes it. Nothing is written where it is equal.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName`, `.unencodable` (text that XML forbids), `.tooLarge`, `.readOnly`, `.busy`,
-  ///   `.noSpace`, `.pending`, `.closed`; nothing has changed then.
+  ///   `.noSpace`, `.pending`, `.closed`; `.moved` once where other files were put in place of those in use, with the names of values that they
+  ///   do not have. Nothing has changed then.
   public func save(_ form: PlainForm?, for name: String) throws(StoreError) {
     try check()
     let full = try checked(name)
@@ -80,7 +81,8 @@ extension DefaultsStore {
   /// Writes everything that was acknowledged, by any process, into the property list and to the disk. Foundation and editors
   /// see it from then on, and a power loss loses none of it.
   ///
-  /// - Throws: `StoreError` `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`. Acknowledged values are safe all the same.
+  /// - Throws: `StoreError` `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`. Acknowledged values are safe all the same. `.moved` as
+  ///   ``save(_:for:)`` does.
   public func synchronize() throws(StoreError) {
     try check()
     if engine.isWritable { try Fold(engine: engine).synchronize() }

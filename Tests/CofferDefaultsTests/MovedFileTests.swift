@@ -207,8 +207,8 @@ struct MovedFileTests {
     try second.save(.integer(2), for: "second")
     tool.send("\n")
     #expect(kill(process, SIGCONT) == 0)
-    // It opened first, and made another file.
-    #expect(tool.finish().contains("'held'"))
+    // The second one opened first, and made another file.
+    #expect(tool.finish().contains("'second'"))
     #expect(try second.names() == ["second"])
   }
 

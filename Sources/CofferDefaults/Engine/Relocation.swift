@@ -76,7 +76,7 @@ struct Relocation {
       let files = try currentFiles(makingFolder: old == nil && !isReader)
       let isForWriting = try engine.isReadOnly ? false : files.isWritable()
       if let old, isForWriting {
-        try makeAnew(old, in: files, until: deadline)
+        try makeAnew(old, again: patience.isOver, in: files, until: deadline)
         // The one that was made of it is gone as well: those who have that one open are about to make the next.
         if !patience.isOver, try old.isItself, try old.memory.load(.successor) != 0,
           try FileStatus(ofLinkAt: files.journal) == nil
@@ -90,7 +90,7 @@ struct Relocation {
       let new = try Journal.open(
         of: files, forWriting: isForWriting, calls: engine.calls, until: deadline, overwritten: overwritten)
       if !isReader, new?.isWritable != true { throw engine.readOnly }
-      if let old, overwritten == nil, try mustStay(old, until: new) { return nil }
+      if let old, try mustStay(old, until: new) { return nil }
       // Across several replacements, what was known before the first counts.
       if let old, let new, writer.known == nil { writer.known = try giveUp(old, for: new, until: deadline) }
       if let new, new.isWritable { try new.lock(until: deadline) }
@@ -110,17 +110,24 @@ struct Relocation {
   }
 
   /// Makes a journal of what `old` holds, if its folder is the one that it was opened in and has nothing at its name: it was deleted.
-  private func makeAnew(_ old: Journal, in files: ListFiles, until deadline: LockDeadline?) throws(StoreError) {
+  ///
+  /// - Parameter again: also where that was done, and the one that was made was deleted before anybody had it open.
+  private func makeAnew(_ old: Journal, again: Bool, in files: ListFiles, until deadline: LockDeadline?) throws(StoreError) {
     guard old.isWritable, files.journal == old.path, try FileStatus(ofLinkAt: old.path) == nil,
       let folder = try FileStatus(at: files.folder), old.folder.map(folder.isSameFile) ?? false
     else { return }
     try old.lock(until: deadline)
     defer { old.unlock() }
     // One that was written over tells nothing.
-    guard try !isReplaced(old), try old.memory.use == .current else { return }
+    guard try !isReplaced(old) else { return }
+    let use = try old.memory.use, successor = try old.memory.load(.successor)
+    guard use == .current || again && use == .givenUp && successor != 0 else { return }
     guard try Journal.make(at: old.path, of: old, engine.calls, until: deadline) else { return }
     engine.calls.reached?(.journalNamed)
-    try old.memory.store(old.number.load(ordering: .relaxed) &+ 1, .successor)
+    // Where the list was replaced too, all compare what they know of it.
+    if try old.memory.list == ListFingerprint(FileStatus(at: files.list)) {
+      try old.memory.store(old.number.load(ordering: .relaxed) &+ 1, .successor)
+    }
     try old.memory.mark(.givenUp)
   }
 
@@ -132,6 +139,8 @@ struct Relocation {
   private func mustStay(_ old: Journal, until new: Journal?) throws(StoreError) -> Bool {
     if engine.isReadOnly { return false }
     if let new, new.isWritable || !old.isWritable || new.file.isSameFile(as: old.file) { return false }
+    // One that was written over says nothing of itself; what was known of it is.
+    guard try old.isItself else { return new == nil }
     let use = try old.memory.use
     return new == nil ? use != .removed : use == .current
   }
@@ -172,13 +181,15 @@ struct Relocation {
     var whole: Journal?
     // Not what was written over it since: that is what is compared with.
     if try !old.isReplaced(state.seen, state.last) {
-      if old.file.isSameFile(as: new.file) { return nil }
+      let isSame = old.file.isSameFile(as: new.file)
+      // In another folder, as one of links to the same files, the list may be another.
+      if isSame, let folder = new.folder, old.folder?.isSameFile(as: folder) ?? false { return nil }
       if try old.memory.use == .removed { return nil }
       // Or it was made of the successor, which was deleted.
       let successor = try old.memory.load(.successor), generation = new.number.load(ordering: .relaxed) &- successor
       if successor != 0, generation < Self.mostHeirs { return nil }
       // What cannot be read of it is known to others, or to nobody.
-      do throws(StoreError) { whole = try Replay(engine: engine).finish(&state, old) ? old : nil } catch {}
+      do throws(StoreError) { whole = try Replay(engine: engine).finish(&state, old) && !isSame ? old : nil } catch {}
     }
     return Knowledge(values: state.values, prepared: state.batches.prepared, whole: whole)
   }

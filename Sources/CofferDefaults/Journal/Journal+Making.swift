@@ -63,6 +63,7 @@ extension Journal {
         (.magic, JournalLayout.magic), (.version, JournalLayout.version), (.word, JournalWord(epoch: 1, end: 0).rawValue),
       ]
       for field in [JournalLayout.Field.evenStart, .oddStart] { fields.append((field, CheckedNumber(0, in: field).rawValue)) }
+      // Records of a journal that was to be made under this name before do not follow.
       for field in [JournalLayout.Field.evenSeed, .oddSeed] {
         fields.append((field, CheckedNumber(.random(in: 0 ... .max), in: field).rawValue))
       }

@@ -43,7 +43,10 @@ extension Journal {
     let new = word.advanced(by: count)
     try memory.publish(new)
     // What another program has just written over, or cut off, is not acknowledged.
-    guard try !isReplaced(new, last) else { throw overtaken }
+    guard try !isReplaced(new, last) else {
+      if try isItself { try memory.publish(word) }
+      throw overtaken
+    }
     return (new, last)
   }
 

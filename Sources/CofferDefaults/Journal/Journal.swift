@@ -94,6 +94,7 @@ final class Journal: Sendable {
   func isGone() throws(StoreError) -> Bool {
     // It may well have other names: a backup's, or the one it was moved to.
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return true }
+    guard let now = try FileStatus(at: path.folder), folder?.isSameFile(as: now) ?? false else { return true }
     guard try isItself else { return true }
     if isWritable, try memory.isRetired() { return true }
     guard scanned.load(ordering: .relaxed) != 0, BootID.current.isKnown else { return false }
