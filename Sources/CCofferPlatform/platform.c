@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -222,21 +223,28 @@ int coffer_accept(int fd) {
 
 long coffer_write_at_once(int fd, const void *bytes, size_t count) {
   if (count > 4096) return errno = EMSGSIZE, -1;
-  ssize_t sent = send(fd, bytes, count, MSG_DONTWAIT);
-  if (sent >= 0 || errno != ENOTSOCK) return sent;
 #ifdef __linux__
+  ssize_t sent = send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent >= 0 || errno != ENOTSOCK) return sent;
   // Asked first: a write to any other file may wait for whoever serves it. write(2) has no such flag for pipes before Linux 6.4.
   int own[2];
   if (fcntl(fd, F_GETPIPE_SZ) < 0 || pipe2(own, O_CLOEXEC) != 0) return -1;
+  // A pipe whose reader has gone raises a signal, which must not end the program.
+  sigset_t closed_pipe, before;
+  sigemptyset(&closed_pipe);
+  sigaddset(&closed_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &closed_pipe, &before);
   ssize_t written = write(own[1], bytes, count);
   if (written > 0) written = splice(own[0], NULL, fd, NULL, (size_t)written, SPLICE_F_NONBLOCK);
   int code = errno;
+  if (written < 0 && code == EPIPE) sigtimedwait(&closed_pipe, NULL, &(struct timespec){0});
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   close(own[0]);
   close(own[1]);
   errno = code;
   return written;
 #else
-  return -1;
+  return errno = ENOTSUP, -1;
 #endif
 }
 

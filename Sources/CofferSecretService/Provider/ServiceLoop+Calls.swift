@@ -92,8 +92,8 @@ extension ServiceLoop {
     let patience = settings.hasOwnKey ? max(settings.patience, SecretServiceSettings.usualPatience) : settings.patience
     guard !isUnlocked else { return .now + patience }
     do throws(StoreError) { return waits.end(of: try bus.process(of: message.sender), patience) } catch {
-      // It has gone by now.
-      return .now
+      // It has gone by now, and its call with it.
+      return .now + patience
     }
   }
 
