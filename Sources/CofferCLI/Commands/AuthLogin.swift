@@ -21,13 +21,13 @@ struct ServerOptions: ParsableArguments {
     completion: .file())
   var ca: String?
 
+  func validate() throws {
+    guard ca == nil || issuer != nil else { throw ValidationError("--ca is about the server of --issuer") }
+  }
+
   /// The path of the certificates: a login is renewed from any folder.
-  func authority() throws -> String? {
-    guard let ca else { return nil }
-    guard issuer != nil else {
-      throw Failure.usage("--ca is about the server of --issuer", try: "--issuer URL --ca \(Printable.line(ca))")
-    }
-    return try TrustedPath.absolute(FilePath(ca)).string
+  func authority() throws(StoreError) -> String? {
+    try ca.map { (path) throws(StoreError) in try TrustedPath.absolute(FilePath(path)).string }
   }
 
   /// The secret of the client; nil where none is given.

@@ -55,36 +55,6 @@ import Testing
     #expect(try server.control("counts")["refresh"] == 1)
   }
 
-  @Test(arguments: OAuthServer.Kind.present)
-  func `of processes that wait for a renewal that is refused, one asks the server`(kind: OAuthServer.Kind) throws {
-    let server = try OAuthServer(kind)
-    let home = try Home.loggedIn(server, for: 1)
-    sleep(1)  // No event: the token ends.
-    // As a process leaves it that died once the server had another one for it.
-    try home.transcript("vault set \(Home.host) ada --field refresh_token -q", in: "spent")
-    let turn = try RefreshTurn.take(
-      for: "\(Home.host)/ada", beside: .file(FilePath(home.path).appending("data/vault.sqlite")), within: .seconds(60))
-    let all = try (0..<15).map { _ in try home.start(["auth", "token", Home.host]) }
-    for waiter in all {
-      // It tries to lock the file again and again.
-      let open = "/proc/\(waiter.child.id)/fd"
-      try eventually("the process waits") {
-        try waiter.child.hasEnded()
-          || (try? FileManager.default.contentsOfDirectory(atPath: open))?.contains {
-            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(open)/\($0)"))?.hasSuffix(".lock") == true
-          } == true
-      }
-    }
-    turn.end()
-    let ends = try all.map { try $0.end() }
-    #expect(ends.allSatisfy { $0.status == 77 && $0.out.isEmpty }, "\(ends)")
-    #expect(ends.count { $0.err.contains("has just refused") } == 14)
-    #expect(try server.control("counts")["refresh"] == 1)
-    // Who asks afterwards asks the server.
-    #expect(try home.coffer("auth token").status == 77)
-    #expect(try server.control("counts")["refresh"] == 2)
-  }
-
   @Test(arguments: OAuthServer.Kind.present.filter { $0 == .authlib })
   func `a login of an earlier version is renewed, and says from then on where by names that are Coffer's own`(
     kind: OAuthServer.Kind
