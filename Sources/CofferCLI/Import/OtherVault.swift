@@ -35,8 +35,8 @@ struct OtherVault {
 
   /// Opens it with what the options name; else with `own`, which opened this vault and may open a copy of it; else with what a person types.
   ///
-  /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to read. A copy of `vault` must have a key of
-  /// its history; of an older one somebody must say that it may be.
+  /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to read. A copy of `vault` must have a key
+  /// of its history; of an older one somebody must say that it may be.
   func unlock(
     beside vault: borrowing UnlockedVault, orWith own: borrowing Credentials = Credentials()
   ) throws -> UnlockedVault {

@@ -1,5 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import FoundationEssentials
 internal import SystemPackage
 
 /// The folder of pins: `id-…` for each vault, with what was seen of it; `at-…` for each path, or each host of a server's place, with the vault
@@ -37,7 +38,20 @@ struct PinFolder {
     guard isThere, place.path != nil else { return (try pin(of: vault), false) }
     if let copy = try PinFile(name(of: vault, copiedTo: place), calls: calls) { return (copy, true) }
     let file = try pin(of: vault)
-    return isExpected || file == nil ? (file, false) : (nil, true)
+    if isExpected || file == nil { return (file, false) }
+    return try isExpectedAnywhere(vault, place) ? (nil, true) : (file, false)
+  }
+
+  /// Whether `vault` is expected at any place: a process that died between its two pins has told none.
+  private func isExpectedAnywhere(_ vault: VaultSalt, _ place: VaultPlace) throws(StoreError) -> Bool {
+    let names: [String]
+    do { names = try FileManager.default.contentsOfDirectory(atPath: path.string) } catch { return true }
+    for name in names where name.hasPrefix("at-") {
+      do throws(StoreError) { if try expected(path.appending(name), place) == vault { return true } } catch {
+        guard error.kind == .damaged else { throw error }
+      }
+    }
+    return false
   }
 
   /// Makes the file of the copy of a vault at `place`, as ``make(_:)`` does that of a vault.

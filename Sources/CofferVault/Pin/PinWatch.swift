@@ -19,6 +19,8 @@ final class PinWatch {
   private var expectsHere: Bool
   /// Whether it goes by a pin of its own, as the vault is known at another place.
   private let isOfCopy: Bool
+  /// Whether somebody said that the vault itself is here.
+  private var isJoined = false
   /// The vault's own pin, of which a copy's knows nothing.
   private var elder: PinFile?
   /// Whether that is so under each name of the place.
@@ -57,6 +59,7 @@ final class PinWatch {
     let isExpected = joining || expected.contains(vault)
     (file, isOfCopy) = try folder.pin(of: vault, at: place, isExpected: isExpected)
     if isOfCopy { elder = try folder.pin(of: vault) }
+    isJoined = joining
     guard !accepting else { return }
     if place.path != nil, try folder.pin(ofMirrorAt: place)?.readAny()?.vault == vault { throw Mirroring.mistaken(place) }
     if let expected = expected.compactMap(\.self).first(where: { $0 != vault }) {
@@ -84,7 +87,7 @@ final class PinWatch {
       remedy: .acceptMoved)
   }
 
-  private var isUnacceptedCopy: Bool { isOfCopy && !expectsHere }
+  private var isUnacceptedCopy: Bool { isOfCopy && !expectsHere && !isJoined }
 
   /// Says that the vault is a copy, where it is one.
   func noteCopy() {

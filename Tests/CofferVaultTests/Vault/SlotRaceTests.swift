@@ -35,7 +35,7 @@ import Testing
 
     init() throws {
       place = try TemporaryVault()
-      let vault = try place.create()
+      let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), cost: .testing)
       victimKey = try KeyFile.generate().revealed
       victim = try vault.addSlot(Credentials(keyFile: SecretBytes(victimKey)), label: "victim").id
       passphrase = try vault.addSlot(Credentials(passphrase: secret("first words")), label: "passphrase", cost: .testing).id
