@@ -5,11 +5,11 @@ import Testing
 /// is not `private` is visible to all others.
 @Suite struct TypeSizeTests {
   /// Files of a module that declare or extend one type, at most.
-  private static let mostFiles = 5
+  private static let mostFiles = 6
   /// Members of one type, its extensions in the module included, at most.
-  private static let mostMembers = 60
+  private static let mostMembers = 64
 
-  @Test func `no type is spread over more than five files of its module, and none has more than sixty members`() throws {
+  @Test func `no type is spread over more than six files of its module, and none has more than 64 members`() throws {
     var files: [String: Set<String>] = [:], members: [String: Int] = [:]
     for target in try Package.entries(of: Package.sources) {
       for file in try Package.files(of: target) {

@@ -129,7 +129,7 @@ struct MovedFileTests {
   @Test(.tags(.campaign, .process), .wholeRun) func `writers whose journal is taken away again and again lose no value`() throws {
     let folder = try TemporaryFolder()
     let journal = folder.file(".d.plist.coffer").string
-    let processes = Campaign.size(short: 3, long: 6), each = Campaign.size(short: 3_000, long: 20_000)
+    let processes = Campaign.size(short: 3, long: 6), each = Campaign.size(short: 15_000, long: 20_000)
     let tools = try (0..<processes).map { try Tool("write", folder, "p\($0)", "\(each)") }
     // Who opens the domain while the journal is away makes another file.
     let watcher = try folder.open(isShared: false)

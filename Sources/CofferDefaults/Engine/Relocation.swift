@@ -87,8 +87,16 @@ struct Relocation {
         }
       }
       let overwritten = try old.flatMap { (old) throws(StoreError) in try isReplaced(old) ? old : nil }
-      let new = try Journal.open(
-        of: files, forWriting: isForWriting, calls: engine.calls, until: deadline, overwritten: overwritten)
+      // One that goes before it is opened was deleted once more.
+      let mayMake = try old == nil ? true : FileStatus(ofLinkAt: files.journal) == nil
+      let new: Journal?
+      do throws(StoreError) {
+        new = try Journal.open(
+          of: files, forWriting: isForWriting, mayMake: mayMake, calls: engine.calls, until: deadline, overwritten: overwritten)
+      } catch {
+        guard error.kind == .moved else { throw error }
+        continue
+      }
       if !isReader, new?.isWritable != true { throw engine.readOnly }
       if let old, try mustStay(old, until: new) { return nil }
       // Across several replacements, what was known before the first counts.

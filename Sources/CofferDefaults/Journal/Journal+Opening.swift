@@ -8,16 +8,20 @@ extension Journal {
   /// Opens the journal of `files`, making it where there is none. A lock is waited for until `deadline`. One that another program is about to
   /// write is given a moment to become whole.
   ///
-  /// - Parameter overwritten: a journal that is known to have been written over.
+  /// - Parameters:
+  ///   - mayMake: whether it is made where it is not there: else `.moved` is thrown.
+  ///   - overwritten: a journal that is known to have been written over.
   /// - Returns: nil when there is none and none can be made, because the place is read-only.
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
   static func open(
-    of files: ListFiles, forWriting: Bool, calls: SystemCalls, until deadline: LockDeadline? = nil, overwritten: Journal? = nil
+    of files: ListFiles, forWriting: Bool, mayMake: Bool = true, calls: SystemCalls, until deadline: LockDeadline? = nil,
+    overwritten: Journal? = nil
   ) throws(StoreError) -> Journal? {
     let path = files.journal
     var attempts = 1
     while true {
       guard let (fd, isWritable) = try openFile(path, forWriting, calls) else {
+        if forWriting, !mayMake { throw gone(path) }
         guard forWriting, try make(at: path, calls, until: deadline) else { return nil }
         continue
       }
@@ -39,7 +43,12 @@ extension Journal {
       let journal = try Journal(fd, status, path: path, isWritable: isWritable, calls: calls)
       if try journal.prepare(overwritten, until: deadline) { return journal }
       // Its name was taken away while this waited for its lock.
+      if !mayMake { throw gone(path) }
     }
+  }
+
+  private static func gone(_ path: FilePath) -> StoreError {
+    StoreError(.moved, "the journal was taken away as it was opened", place: path.string, cure: "try again")
   }
 
   private static func openFile(

@@ -110,8 +110,9 @@ extension OpenVault {
       var own = current.anchor
       own?.mayBeTooOld = trust == .pinIsAccepted
       let anchors = invitations + (own.map { [$0] } ?? [])
+      let pin = try current.kind == .recipient ? pins?.anchorOfRecipient() : pins?.anchor
       return try OpenVault(
-        database: database, header: header, headerDigest: digest, slot: current, anchors: anchors, pin: pins?.anchor,
+        database: database, header: header, headerDigest: digest, slot: current, anchors: anchors, pin: pin,
         options: options, clock: clock)
     }
     try vault.begin(pins, trust)

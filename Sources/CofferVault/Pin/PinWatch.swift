@@ -127,10 +127,10 @@ final class PinWatch {
   var replica: ReplicaID? { file == nil ? nil : record?.replica }
 
   /// Whether this machine has seen the vault before.
-  var knowsVault: Bool { file != nil }
+  var knowsVault: Bool { file != nil || elder != nil }
 
   /// Whether this machine has seen the vault before, at this place.
-  var knowsPlace: Bool { file != nil && expectsHere }
+  var knowsPlace: Bool { file != nil && (expectsHere || isOfCopy) }
 
   /// The highest generation that this machine has seen or made; 0 where it has no readable pin.
   func knownGeneration() throws(StoreError) -> UInt64 {
@@ -142,6 +142,13 @@ final class PinWatch {
 
   /// What ``read()`` found, as an anchor: the vault's key must come from this one.
   var anchor: Anchor? { file == nil ? nil : record.map { Anchor(vault: vault, key: $0.key, source: .pin) } }
+
+  /// The same of a vault that a recipient's key opens, which anyone could have made: a copy without a pin of its own is held to the vault's.
+  func anchorOfRecipient() throws(StoreError) -> Anchor? {
+    if let anchor { return anchor }
+    guard let elder else { return nil }
+    return Anchor(vault: vault, key: try elder.read(of: vault).key, source: .pin)
+  }
 
   /// The name that this machine's writes had until now; nil where it has no readable pin.
   func knownReplica() throws(StoreError) -> ReplicaID? { try known()?.replica }

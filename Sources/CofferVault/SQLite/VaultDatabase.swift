@@ -66,8 +66,9 @@ final class VaultDatabase: VaultRows {
   private static func openFile(
     _ path: FilePath, besideWhich error: StoreError
   ) throws(StoreError) -> sending VaultDatabase {
-    guard let resolved = try VaultFile(path).found(), try SideFiles.first(beside: resolved) == nil,
-      let file = try DatabaseFile.existing(resolved)
+    // Below what is no folder nothing can be looked at: that was the reason.
+    guard let resolved = try VaultFile(path).found(), try FileStatus(at: resolved) != nil,
+      try SideFiles.first(beside: resolved) == nil, let file = try DatabaseFile.existing(resolved)
     else { throw error }
     return try VaultDatabase(Connection(file, .init(access: .readOnly, openFolder: error)))
   }

@@ -80,7 +80,7 @@ struct BadFilesTests {
     }
     chmod(vault, 0o600)
     chmod(home.path + "/data", 0o770)
-    try refuses(home, 77, "chmod 700")
+    try refuses(home, 77, "chmod 700", command: "vault set s")
     chmod(home.path + "/data", 0o700)
     try FileManager.default.moveItem(atPath: vault, toPath: home.path + "/data/elsewhere")
     try FileManager.default.createSymbolicLink(atPath: vault, withDestinationPath: home.path + "/data/elsewhere")

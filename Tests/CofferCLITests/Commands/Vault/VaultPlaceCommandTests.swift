@@ -50,12 +50,14 @@ struct VaultPlaceCommandTests {
     let home = try Home.sound()
     try FileManager.default.moveItem(atPath: home.path + "/data", toPath: home.path + "/dots")
     try FileManager.default.createSymbolicLink(atPath: home.path + "/data", withDestinationPath: "dots")
-    try home.transcript("vault get a", out: "1")
+    try home.transcript("vault get a", out: "1", err: "knows at another place; it is read alone")
+    try home.transcript("vault set a", in: "2", err: "if it was moved here", exit: 74)
+    #expect(try home.coffer("vault pin accept --yes").status == 0)
     try home.transcript("vault set a", in: "2")
     #expect(try home.coffer("doctor").out.hasPrefix("ok       places\n"))
     // Others could put another link there.
     chmod(home.path, 0o777)
-    #expect(try home.coffer("vault get a").status == 77)
+    #expect(try home.coffer("vault set a", in: Data("3".utf8)).status == 77)
     chmod(home.path, 0o700)
   }
 
