@@ -88,7 +88,7 @@ struct Failure: Error {
     line += Printable.line(what)
     if let place { line += " (\(Printable.line(place)))" }
     if let detail { line += ": \(Printable.line(detail))" }
-    if let cure { line += "\n  try: \(Printable.text(cure))" }
+    if let cure { line += "\n  try: \(Printable.line(cure))" }
     return line
   }
 

@@ -71,12 +71,13 @@ struct Relocation {
     _ writer: inout DefaultsEngine.WriterState, until deadline: LockDeadline?, isReader: Bool = false
   ) throws(StoreError) -> Journal? {
     let old = writer.journal
-    let patience = LockDeadline(after: .nanoseconds(3 * CoarseClock.lookInterval))
+    let patience = LockDeadline(after: .nanoseconds(10 * CoarseClock.lookInterval))
     while true {
       let files = try currentFiles(makingFolder: old == nil && !isReader)
       let isForWriting = try engine.isReadOnly ? false : files.isWritable()
+      var mayMake = true
       if let old, isForWriting {
-        try makeAnew(old, again: patience.isOver, in: files, until: deadline)
+        mayMake = try !makeAnew(old, again: patience.isOver, in: files, until: deadline)
         // The one that was made of it is gone as well: those who have that one open are about to make the next.
         if !patience.isOver, try old.isItself, try old.memory.load(.successor) != 0,
           try FileStatus(ofLinkAt: files.journal) == nil
@@ -87,13 +88,12 @@ struct Relocation {
         }
       }
       let overwritten = try old.flatMap { (old) throws(StoreError) in try isReplaced(old) ? old : nil }
-      // One that goes before it is opened was deleted once more.
-      let mayMake = try old == nil ? true : FileStatus(ofLinkAt: files.journal) == nil
       let new: Journal?
       do throws(StoreError) {
         new = try Journal.open(
           of: files, forWriting: isForWriting, mayMake: mayMake, calls: engine.calls, until: deadline, overwritten: overwritten)
       } catch {
+        // It was deleted once more.
         guard error.kind == .moved else { throw error }
         continue
       }
@@ -120,23 +120,34 @@ struct Relocation {
   /// Makes a journal of what `old` holds, if its folder is the one that it was opened in and has nothing at its name: it was deleted.
   ///
   /// - Parameter again: also where that was done, and the one that was made was deleted before anybody had it open.
-  private func makeAnew(_ old: Journal, again: Bool, in files: ListFiles, until deadline: LockDeadline?) throws(StoreError) {
-    guard old.isWritable, files.journal == old.path, try FileStatus(ofLinkAt: old.path) == nil,
-      let folder = try FileStatus(at: files.folder), old.folder.map(folder.isSameFile) ?? false
-    else { return }
+  /// - Returns: whether a journal that is missing has to be made of `old`: an empty one would be other files to all who know values.
+  private func makeAnew(
+    _ old: Journal, again: Bool, in files: ListFiles, until deadline: LockDeadline?
+  ) throws(StoreError) -> Bool {
+    guard old.isWritable, files.journal == old.path, let folder = try FileStatus(at: files.folder),
+      old.folder.map(folder.isSameFile) ?? false
+    else { return false }
+    guard try FileStatus(ofLinkAt: old.path) == nil else { return try holdsAll(old) }
     try old.lock(until: deadline)
     defer { old.unlock() }
-    // One that was written over tells nothing.
-    guard try !isReplaced(old) else { return }
-    let use = try old.memory.use, successor = try old.memory.load(.successor)
-    guard use == .current || again && use == .givenUp && successor != 0 else { return }
-    guard try Journal.make(at: old.path, of: old, engine.calls, until: deadline) else { return }
+    guard try holdsAll(old) else { return false }
+    let use = try old.memory.use
+    guard again || use == .current else { return true }
+    guard try Journal.make(at: old.path, of: old, engine.calls, until: deadline) else { return false }
     engine.calls.reached?(.journalNamed)
     // Where the list was replaced too, all compare what they know of it.
     if try old.memory.list == ListFingerprint(FileStatus(at: files.list)) {
       try old.memory.store(old.number.load(ordering: .relaxed) &+ 1, .successor)
     }
     try old.memory.mark(.givenUp)
+    return true
+  }
+
+  /// Whether `old` is in use, or given up for one that was made of it. One that was written over tells nothing.
+  private func holdsAll(_ old: Journal) throws(StoreError) -> Bool {
+    guard try !isReplaced(old) else { return false }
+    let use = try old.memory.use, successor = try old.memory.load(.successor)
+    return use == .current || use == .givenUp && successor != 0
   }
 
   private func isReplaced(_ journal: Journal) throws(StoreError) -> Bool {

@@ -113,7 +113,7 @@ struct VaultJoinCommand: OpeningCommand {
     guard let failure = Main.failure(error) else { return error }
     var said = Failure(
       failure.status, kind: failure.kind, "the vault is joined, and its invitation was not saved: \(failure.what)",
-      cure: "mend that, then coffer vault join \(place) --save; or add this line to the identity's file:\n\(invitation)")
+      cure: "mend that, then coffer vault join \(place) --save; or add this line to the identity's file: \(invitation)")
     (said.place, said.detail) = (failure.place, failure.detail)
     return said
   }

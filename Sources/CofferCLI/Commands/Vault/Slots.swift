@@ -115,9 +115,9 @@ struct SlotAddCommand: OpeningCommand {
   }
 
   private func answer(_ slot: SlotSummary, isNew: Bool = true, _ context: Context) throws {
+    if !isNew { context.note("the key file opens the vault already, and no slot was added") }
     if options.json { return try Output.line(JSONText.encode(Answer(slot))) }
-    context.note(
-      isNew ? "added slot \(slot.id), opened by \(slot.kind)" : "the key file opens slot \(slot.id) already: no slot was added")
+    if isNew { context.note("added slot \(slot.id), opened by \(slot.kind)") }
   }
 
   private struct Answer: Encodable {

@@ -112,7 +112,7 @@ struct SlotCommandTests {
     try home.transcript(
       "vault slot add --recovery-code --new-key-file \(home.path)/x", err: "give one of --recovery-code, --recipient", exit: 64)
     try home.transcript("vault slot add", err: "there is no terminal to ask at", exit: 69)
-    try home.transcript("vault slot add --new-key-file \(home.path)/key", err: "already: no slot was added")
+    try home.transcript("vault slot add --new-key-file \(home.path)/key", err: "opens the vault already, and no slot was added")
     let other = try home.file("other", "no key file")
     try home.transcript("vault slot add --new-key-file \(other)", err: "there is a file already", exit: 73)
     let long = String(repeating: "x", count: 65)
