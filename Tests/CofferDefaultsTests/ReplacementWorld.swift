@@ -138,7 +138,7 @@ final class ReplacementWorld {
     if Set(there.split(separator: " ")) != Set(read.split(separator: " ")) {
       fail("the reader has \(read), and a newcomer \(there)")
     }
-    let pairs = there.split(separator: " ").map { $0.split(separator: "=") }
+    let pairs = there.split(separator: " ").dropFirst().map { $0.split(separator: "=") }
     let values = Dictionary(uniqueKeysWithValues: pairs.map { (String($0[0]), Int($0[1]) ?? -1) })
     for writer in 0..<3 where values["p\(writer)"] != values["q\(writer)"] { fail("a transaction is torn: \(there)") }
     for (name, number) in expected.sorted(by: { $0.key < $1.key }) {

@@ -46,7 +46,7 @@ struct TerminalTests {
     ("vault import --from json items.json --yes", false), ("vault import --from env --service app items.env --yes", false),
     ("vault import --from json items.json --yes --on-duplicate replace", true), ("vault verify", true),
     ("vault rotate --yes", true),
-    ("vault restore copy", true), ("vault backup another", true),
+    ("vault restore --yes copy", true), ("vault backup another", true),
   ])
   func `long work counts on a terminal, and neither elsewhere nor for programs nor when it shall be quiet`(
     line: String, isFilled: Bool

@@ -34,8 +34,11 @@ enum Stepped {
       try store.commit(batch, decision: decision)
     case "synchronize": try store.synchronize()
     default:
-      return try store.contents().map { name, form in if case .integer(let value) = form { "\(name)=\(value)" } else { name } }
-        .joined(separator: " ")
+      // An empty line would be a process that has died.
+      let values = try store.contents().map { name, form in
+        if case .integer(let value) = form { "\(name)=\(value)" } else { name }
+      }
+      return (["read"] + values).joined(separator: " ")
     }
     return "done"
   }
