@@ -29,7 +29,7 @@ import Testing
   private static let copy = "rm -rf backup; cp -a config backup"
   private static let sync = "rsync -a config/ backup/"
   static let ways: [Way] = [
-    Way(name: "rm", scope: .journal, act: "rm \(journal)"),
+    Way(name: "rm", scope: .journal, act: "rm -f \(journal)"),
     Way(name: "cp and rename", scope: .journal, act: "cp \(journal) config/.new; mv config/.new \(journal)"),
     Way(
       name: "cp and rename an old copy", scope: .journal, save: copy,
