@@ -15,6 +15,9 @@ final class ReplacementWorld {
   private(set) var trace: [String] = []
   private(set) var failures: [String] = []
   private(set) var counts: [String: Int] = [:]
+  /// Whether a tool has written a file under its name while the processes went on: what they meet may be torn, and they call it damaged.
+  private var mayBeDamaged = false
+  private(set) var isDamaged = false
 
   init(seed: UInt64) throws {
     let folder = try TemporaryFolder()
@@ -31,7 +34,9 @@ final class ReplacementWorld {
     try Tool("stepped", folder, arguments: [folder.decisions.string], place: folder.file("config"), hasInput: true)
   }
 
-  private func fail(_ what: String) { failures.append(what) }
+  private func fail(_ what: String) {
+    if mayBeDamaged, what.contains("error damaged") { isDamaged = true } else { failures.append(what) }
+  }
   private func count(_ what: String) { counts[what, default: 0] += 1 }
 
   private func ask(_ seat: Int, _ line: String) -> String {
@@ -102,6 +107,7 @@ final class ReplacementWorld {
     shell.standardOutput = FileHandle.nullDevice
     if isStopped { for seat in seats { Foundation.kill(seat.process.processIdentifier, SIGSTOP) } }
     trace.append("\(isStopped ? "stopped" : "busy"): \(script)")
+    if !isStopped { mayBeDamaged = true }
     try shell.run()
     var turn = 0
     while !isStopped, shell.isRunning, failures.isEmpty {
@@ -126,15 +132,22 @@ final class ReplacementWorld {
         answer = ask(writer, "synchronize")
         take(answer, [:], writer, false)
         tries += 1
-      } while answer != "done" && tries < 5 && failures.isEmpty
+      } while answer != "done" && tries < 5 && failures.isEmpty && !isDamaged
       if tries == 5 { fail("writer \(writer) does not come to an end: \(answer)") }
     }
+    if isDamaged { return }
     let newcomer = try Self.seat(folder)
     _ = newcomer.firstLine()
     newcomer.send("read\n")
-    let (there, read) = (newcomer.firstLine(), ask(3, "read"))
+    let there = newcomer.firstLine()
+    var (read, looks) = (ask(3, "read"), 0)
     newcomer.kill()
     if there.hasPrefix("error") { return fail("a newcomer says \(there)") }
+    if read.hasPrefix("error") { return fail("a reader says \(read)") }
+    while Set(there.split(separator: " ")) != Set(read.split(separator: " ")), looks < 300 {
+      usleep(10_000)  // No event: who reads looks each 100 ms.
+      (read, looks) = (ask(3, "read"), looks + 1)
+    }
     if Set(there.split(separator: " ")) != Set(read.split(separator: " ")) {
       fail("the reader has \(read), and a newcomer \(there)")
     }
