@@ -9,7 +9,7 @@ public struct MergeReport: Sendable, Equatable {
   /// Renamed there, or given a number because another item has the name.
   public internal(set) var renamed: [Renamed] = []
   /// Called differently in both, where no time tells which name is the later one: the name that is given up, and the one that stays. See
-  /// ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:leavingOut:progress:)``.
+  /// ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:acceptingOlderKey:leavingOut:progress:)``.
   public internal(set) var undated: [Renamed] = []
   /// Deleted there since they were last changed here.
   public internal(set) var deleted: [ItemName] = []
