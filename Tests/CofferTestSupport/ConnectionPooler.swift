@@ -33,7 +33,8 @@ public final class ConnectionPooler: Sendable {
     try lines.joined(separator: "\n").appending("\n").write(toFile: file, atomically: false, encoding: .utf8)
     chmod(file, 0o644)
     running = try DatabaseServer.shell(
-      "file=$1; shift; \"$@\" \"$file\" </dev/null >/dev/null 2>&1 & read how; kill -KILL $! 2>/dev/null; wait", [file, path])
+      // No wait(1), which may sleep on where the pooler has ended already, and would hold the tests' output open.
+      "exec >/dev/null 2>&1; file=$1; shift; \"$@\" \"$file\" </dev/null & read how; kill -KILL $!", [file, path])
     let socket = "\(server.folder)/.s.PGSQL.\(port)"
     eventually("the pooler listens") { access(socket, F_OK) == 0 }
   }
