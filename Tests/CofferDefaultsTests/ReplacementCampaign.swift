@@ -39,7 +39,7 @@ import Testing
     Way(
       name: "the original put back", scope: .journal, save: "ln \(journal) original; cp -a \(journal) copy",
       act: "if [ -e copy ]; then mv copy \(journal); else ln -f original \(journal); fi"),
-    Way(name: "mv and cp -a", scope: .both, act: "n=$(ls | wc -l); mv config bak$n; cp -a bak$n config"),
+    Way(name: "mv and cp -a", scope: .both, act: "n=$(ls | wc -l); mv config bak$n; cp -a bak$n config || true"),
     Way(name: "tar", scope: .both, save: "tar -C config -cf backup.tar .", act: "tar -C config -xf backup.tar"),
     // It takes a file of the same size and time for the same, and stores into memory change no time.
     Way(name: "rsync -a", needs: "rsync", scope: .list, save: sync, act: "rsync -a backup/ config/"),
@@ -51,11 +51,12 @@ import Testing
     Way(
       name: "git checkout", needs: "git", scope: .both,
       save: "git -C config init -q; git -C config add -Af; git -C config -c user.name=a -c user.email=a commit -qm a",
-      act: "touch config/d.plist \(journal); git -C config checkout -qf ."),
+      act: "touch config/d.plist \(journal); git -C config checkout -qf . || true"),
     Way(
       name: "stow", needs: "stow", scope: .both,
-      // While somebody writes, it may meet files that are not its own, and give up.
-      act: "mkdir -p stow/d; find config -maxdepth 1 -type f -exec mv -t stow/d {} +; stow -d stow -t config -R d || true"),
+      // While somebody writes, it may meet files that are not its own, and give up, as `cp -a` and git may.
+      act: "mkdir -p stow/d; find config -maxdepth 1 -type f -exec mv -t stow/d {} + || true; stow -d stow -t config -R d || true"
+    ),
     Way(name: "cp -al", scope: .list, save: "cp -al config backup", act: "rm -rf old; mv config old; cp -al backup config"),
     Way(name: "cp -a in place", scope: .both, isInPlace: true, save: copy, act: "cp -a backup/. config/"),
   ]
@@ -73,6 +74,8 @@ import Testing
       let isStopped = round % 2 == 0 || way.isInPlace
       let world = try ReplacementWorld(seed: random.next())
       world.steps(4)
+      // There is a list from now on.
+      try world.settle(isWhole: true)
       try world.run(way.save, whileStopped: true)
       world.steps(4)
       for _ in 0..<2 {
