@@ -178,6 +178,25 @@ import Testing
     #expect(try folder.open(isShared: false).contents() == there && other.contents() == there)
   }
 
+  @Test func `the same older bytes once more are another file once more`() throws {
+    let folder = try TemporaryFolder()
+    let first = try folder.open(isShared: false), second = try folder.open(isShared: false)
+    try first.save(.integer(1), for: "a")
+    let old = try folder.bytes(of: ".d.plist.coffer")
+    try second.save(.integer(2), for: "b")
+    try first.save(.integer(3), for: "c")
+    try overwrite(journal(folder), old)
+    #expect(untilTheNextLookIsDue())
+    #expect(try missing { try first.save(.integer(4), for: "d") } == ["b", "c"])
+    try overwrite(journal(folder), old)
+    #expect(untilTheNextLookIsDue())
+    for number in 4..<7 {
+      try first.save(.integer(Int64(number)), for: "d")
+      try first.synchronize()
+    }
+    #expect(try missing { try second.save(.integer(7), for: "e") }?.contains("b") == true)
+  }
+
   /// A remote file system's, where nothing is mapped.
   private var unmapped: SystemCalls {
     var calls = SystemCalls()

@@ -117,8 +117,11 @@ extension Journal {
     // A copy, or one that somebody has put back, is another journal than it was to those who still have it open.
     var isForeign = use == .givenUp
     if try !memory.isOf(file) { isForeign = true }
-    // Who comes second finds the number that the first one gave it.
-    if let overwritten, overwritten.file.isSameFile(as: file), try overwritten.isItself { isForeign = true }
+    // Who comes second finds the number that the first one gave it. One that goes back came with bytes that were written over it once more.
+    if let overwritten, overwritten.file.isSameFile(as: file) {
+      let step = try overwritten.memory.load(.number) &- overwritten.number.load(ordering: .relaxed)
+      if Int64(bitPattern: step) <= 0 { isForeign = true }
+    }
     try repair(isForeign)
     if isForeign { try memory.adopt(file) }
     number.store(try memory.load(.number), ordering: .relaxed)

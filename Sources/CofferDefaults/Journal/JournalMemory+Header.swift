@@ -85,7 +85,8 @@ extension JournalMemory {
 
   /// Takes `file` into use, as another journal than the one that its header was of.
   func adopt(_ file: FileStatus) throws(StoreError) {
-    try store(.random(in: 1 ... .max), .number)
+    // Later, and no heir's: see `Relocation.mostHeirs`.
+    try store(load(.number) &+ .random(in: 1 << 21...1 << 40), .number)
     try store(file.device, .device)
     try store(file.inode, .inode)
     try store(0, .successor)
