@@ -64,6 +64,7 @@ struct UsageTests {
   @Test
   func `names that could forge a line are refused`() throws {
     let home = try Home()
+    try home.transcript("list --domain ''", err: "of 1 to 200 bytes", exit: 64)
     try home.transcript("get k --domain ../evil", err: "coffer: ", exit: 64)
     try home.transcript("defaults write ../evil k v", err: "coffer: ", exit: 64)
     try home.transcript("set 'a\nb' v --plain", err: "control character", exit: 64)

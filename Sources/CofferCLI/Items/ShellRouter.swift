@@ -26,7 +26,7 @@ final class ShellRouter {
   convenience init(_ options: RouterOptions, _ context: Context) throws { try self.init(domain: options.name, context) }
 
   init(domain name: String, _ context: Context) throws {
-    domain = try StoredName.check(name, as: "domain")
+    domain = name
     guard domain != Settings.domain else {
       throw Failure.usage(
         "the domain '\(domain)' holds the settings of coffer itself, and no keys",

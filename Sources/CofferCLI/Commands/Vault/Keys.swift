@@ -118,7 +118,8 @@ struct Rotation {
     guard !context.yes else { return }
     guard let terminal = Terminal() else {
       throw Failure.usage(
-        "the new key would be sealed to these slots, and there is no terminal to ask at:\n\(SlotTable.text(kept))",
+        "there is no terminal to ask at, and the new key would be sealed to "
+          + kept.map { "\($0.summary.id) (\($0.summary.kind))" }.joined(separator: ", "),
         try: "the command with --yes, if you know them all")
     }
     Output.message("The vault gets a new key, sealed to these slots:\n\(SlotTable.text(kept))")
