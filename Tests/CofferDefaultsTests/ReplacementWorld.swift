@@ -117,7 +117,11 @@ final class ReplacementWorld {
     shell.waitUntilExit()
     if isStopped { for seat in seats { Foundation.kill(seat.process.processIdentifier, SIGCONT) } }
     // Not a pipe: a process that another test starts at this moment may have its end too, and never close it.
-    if shell.terminationStatus != 0 { fail("the shell: \(String(decoding: try folder.bytes(of: "errors"), as: UTF8.self))") }
+    if shell.terminationStatus != 0, isStopped {
+      fail("the shell: \(String(decoding: try folder.bytes(of: "errors"), as: UTF8.self))")
+    }
+    // A tool may give up where files come and go under it; what it has done until then counts.
+    if shell.terminationStatus != 0, !isStopped { count("tools that gave up") }
   }
 
   // MARK: What has to be there
