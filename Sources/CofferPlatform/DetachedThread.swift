@@ -1,3 +1,4 @@
+package import Dispatch
 package import SystemPackage
 
 /// A thread of its own for work that blocks, as Dispatch's threads are few and a silent client would hold one of them; and for work that is
@@ -22,12 +23,12 @@ package enum DetachedThread {
     }
   }
 
-  /// Runs `body` on a thread of its own after `pause`, in nanoseconds; never where there can be no more threads, until the next event.
-  package static func start(after pause: UInt64, _ body: @escaping @Sendable () -> Void) {
+  /// Runs `body` on `queue` after `pause`, in nanoseconds; never where there can be no more threads, until the next event.
+  package static func start(after pause: UInt64, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     do throws(StoreError) {
       try start(stackBytes: 512 << 10, place: "timer") {
         sleep(pause)
-        body()
+        queue.async(execute: body)
       }
     } catch {}
   }

@@ -53,16 +53,15 @@ package enum FileLock {
 /// The pauses of one who waits for a lock.
 package struct LockPauses {
   /// The first is about the time a holder needs; the longest keeps a waiter's share among busy writers.
-  private static let shortest = 20_000
-  private static let longest = 2_000_000
+  private static let shortest: UInt64 = 20_000
+  private static let longest: UInt64 = 2_000_000
   private var next = shortest
 
   package init() {}
 
   /// Sleeps for longer each time, and never as long as another waiter.
   package mutating func sleep() {
-    var time = timespec(tv_sec: 0, tv_nsec: Int.random(in: next / 2...next))
-    nanosleep(&time, nil)
+    DetachedThread.sleep(.random(in: next / 2...next))
     next = min(next * 2, Self.longest)
   }
 }

@@ -54,16 +54,13 @@ struct ListContent {
   }
 
   /// Waits for a file to become whole, ``attempts`` less one times.
-  static func pause() {
-    var pause = timespec(tv_sec: 0, tv_nsec: pauseNanoseconds)
-    nanosleep(&pause, nil)
-  }
+  static func pause() { DetachedThread.sleep(pauseNanoseconds) }
 
   /// A program that stalls for this long in the midst of a rewrite may as well have died.
   private static let writingNanoseconds: Int64 = 1_000_000_000
   /// 80 ms in all: Foundation rewrites 10 000 keys in place within a few.
   static let attempts = 5
-  private static let pauseNanoseconds = 20_000_000
+  private static let pauseNanoseconds: UInt64 = 20_000_000
 
   private static func contents(_ fd: Int32, _ size: Int, _ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> Data {
     var data = Data(count: size)

@@ -96,8 +96,8 @@ final class EngineObservation: Sendable {
 
   /// There is no folder, or it was moved or removed. Only when there is one can anything change.
   private func watchAgain(_ engine: DefaultsEngine, for id: UInt64) {
-    DetachedThread.start(after: Self.pauseWithoutFolder) { [queue, weak engine] in
-      queue.async { [weak engine] in if let engine { engine.observation.tryToWatch(engine, for: id) } }
+    DetachedThread.start(after: Self.pauseWithoutFolder, on: queue) { [weak engine] in
+      if let engine { engine.observation.tryToWatch(engine, for: id) }
     }
   }
 
@@ -144,20 +144,16 @@ final class EngineObservation: Sendable {
       if !found.isEmpty { changes.send(.changes(found)) }
       if isOther { noticeDifference(engine) }
       // Half written, as it seems: if it stays so, no further event will come.
-      if isSuspect {
-        DetachedThread.start(after: CoarseClock.lookInterval) { self.queue.async { self.lookAgain(engine) } }
-      }
+      if isSuspect { DetachedThread.start(after: CoarseClock.lookInterval, on: queue) { self.lookAgain(engine) } }
     } catch {
       // Whoever reads now gets the error itself.
       if !isFailing.exchange(true, ordering: .relaxed) { changes.send(.access) }
       // What was to be seen is there still, and perhaps no further event comes.
       guard engine.state.withLock({ $0.unreported != nil }), !willRetry.exchange(true, ordering: .relaxed) else { return }
-      DetachedThread.start(after: Self.pauseWithoutFolder) { [weak engine] in
-        self.queue.async { [weak engine] in
-          self.willRetry.store(false, ordering: .relaxed)
-          guard let engine, self.isFailing.load(ordering: .relaxed) else { return }
-          self.lookAgain(engine)
-        }
+      DetachedThread.start(after: Self.pauseWithoutFolder, on: queue) { [weak engine] in
+        self.willRetry.store(false, ordering: .relaxed)
+        guard let engine, self.isFailing.load(ordering: .relaxed) else { return }
+        self.lookAgain(engine)
       }
     }
   }

@@ -67,7 +67,7 @@ final class Observations: Sendable {
   }
 
   private func look(in round: UInt64, after pause: Double) {
-    DetachedThread.start(after: UInt64(pause * 1e9)) { self.queue.async { self.look(in: round) } }
+    DetachedThread.start(after: UInt64(pause * 1e9), on: queue) { self.look(in: round) }
   }
 
   private func look(in round: UInt64) {

@@ -9,7 +9,7 @@ internal import SystemPackage
 enum PassphraseTurn {
   /// Some 60 unlocks' time: a holder that takes longer is stopped, not working.
   static let patience = Duration.seconds(30)
-  private static let pause = 20_000_000
+  private static let pause: UInt64 = 20_000_000
   private static let name: FilePath.Component = "argon2.lock"
 
   /// Runs `body` when it is this caller's turn.
@@ -51,8 +51,7 @@ enum PassphraseTurn {
           "another unlock has held \(folder.appending(name)) for \(patience.components.seconds) s; going on without it")
         return
       }
-      var time = timespec(tv_sec: 0, tv_nsec: pause)
-      nanosleep(&time, nil)
+      DetachedThread.sleep(pause)
     }
   }
 }
