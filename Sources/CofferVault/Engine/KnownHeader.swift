@@ -38,14 +38,7 @@ struct KnownHeader: ~Copyable {
 
   /// Why the key does not come from that of one of `anchors`; nil where it comes from all.
   func refusal(by anchors: [Anchor]) throws(StoreError) -> Anchor.Refusal? {
-    do throws(FormatError) {
-      _ = try header.openBody(keys, proving: anchors)
-      return nil
-    } catch .contradicted(_, let refusal) {
-      return refusal
-    } catch {
-      throw error.storeError(place: place.description)
-    }
+    try header.refusal(keys, by: anchors, at: place)
   }
 
   /// The key, as an anchor.

@@ -89,6 +89,20 @@ struct VaultHeader: Hashable, Sendable {
     }
   }
 
+  /// Why the key does not come from that of one of `anchors`; nil where it comes from all.
+  func refusal(
+    _ keys: borrowing Subkeys, by anchors: [Anchor], at place: VaultPlace
+  ) throws(StoreError) -> Anchor.Refusal? {
+    do throws(FormatError) {
+      _ = try openBody(keys, proving: anchors)
+      return nil
+    } catch .contradicted(_, let refusal) {
+      return refusal
+    } catch {
+      throw error.storeError(place: place.description)
+    }
+  }
+
   /// Lends what the next header lists of the epochs before it.
   ///
   /// - Parameter isLast: whether this header's epoch ends, and is listed too.

@@ -46,13 +46,6 @@ extension VerifiedView {
   }
 
   private func comes(from key: EpochMark) throws(StoreError) -> Bool {
-    do throws(FormatError) {
-      _ = try header.openBody(keys, proving: [Anchor(vault: header.vault, key: key, source: .heldKey)])
-      return true
-    } catch .contradicted {
-      return false
-    } catch {
-      throw error.storeError(place: place.description)
-    }
+    try header.refusal(keys, by: [Anchor(vault: header.vault, key: key, source: .heldKey)], at: place) == nil
   }
 }
