@@ -328,13 +328,19 @@ import Testing
     #expect(try folder.open(isShared: false).load("a") == .string("after"))
   }
 
-  @Test func `a transaction whose plain half went with the file that was in use is missed`() throws {
+  @Test(arguments: [true, false])
+  func `a transaction whose plain half went with the file that was in use is missed`(_ isUnreadableAtFirst: Bool) throws {
     let folder = try TemporaryFolder()
     let store = try folder.open(isShared: false)
     try store.save(.integer(1), for: "b")
     try files.copyItem(atPath: journal(folder), toPath: folder.file("old").string)
     try store.leavePending(.string("after"), for: "a")
+    if isUnreadableAtFirst { try folder.write("<plist", to: "d.plist") }
     putOldCopy(folder)
+    if isUnreadableAtFirst {
+      #expect(throws: StoreError.self) { try store.load("b") }
+      try files.removeItem(atPath: folder.file("d.plist").string)
+    }
     #expect(try missing { try store.save(.integer(2), for: "b") } == ["a"])
   }
 

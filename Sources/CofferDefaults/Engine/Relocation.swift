@@ -220,7 +220,11 @@ struct Relocation {
   func compare(_ writer: inout DefaultsEngine.WriterState, _ journal: Journal) throws(StoreError) {
     guard let known = writer.known else { return }
     // What is prepared in the new file is a part of it, with either outcome.
-    let there = engine.state.withLock { state in Set(state.batches.prepared.map(\.id) + state.batches.finished.map(\.id)) }
+    let there = try engine.state.withLock { (state) throws(StoreError) in
+      // Where the new file could not be read at first, what is known is still of the old one.
+      try engine.refresh(&state)
+      return Set(state.batches.prepared.map(\.id) + state.batches.finished.map(\.id))
+    }
     try PreparedBatches(engine: engine).resolve(journal)
     var missing: Set<String> = []
     var settled: [String: PlainForm?] = [:]
