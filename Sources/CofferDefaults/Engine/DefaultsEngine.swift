@@ -191,22 +191,22 @@ final class DefaultsEngine: Sendable {
       }
     } catch {
       guard error.kind == .moved else { throw error }
-      return try following(body)
     }
+    try follow()
+    return state.withLock { state in body(state) }
   }
 
-  /// The same once the journal at work is opened.
+  /// Opens the journal at work. Out of line and without the body, which would cost each read the retaining of all that it captures.
   @inline(never)
-  private func following<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
+  private func follow() throws(StoreError) {
     try Relocation(engine: self).follow()
-    return try state.withLock { (state) throws(StoreError) in
+    try state.withLock { (state) throws(StoreError) in
       // Where nobody could follow yet, what is known stays true.
       if let journal = state.journal, journal.isOver.load(ordering: .relaxed) {
         if try journal.isItself, try journal.memory.isRetired() { state.nextLook = 0 }
       } else {
         do throws(StoreError) { try refresh(&state, following: false) } catch { guard error.kind == .moved else { throw error } }
       }
-      return body(state)
     }
   }
 
