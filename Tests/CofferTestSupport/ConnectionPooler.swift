@@ -35,6 +35,7 @@ public final class ConnectionPooler: Sendable {
     running = try DatabaseServer.shell(
       // No wait(1), which may sleep on where the pooler has ended already, and would hold the tests' output open.
       "exec >/dev/null 2>&1; file=$1; shift; \"$@\" \"$file\" </dev/null & read how; kill -KILL $!", [file, path])
-    try server.wait(port: port)
+    let socket = "\(server.folder)/.s.PGSQL.\(port)"
+    eventually("the pooler listens") { SocketProxy.isListening(socket) }
   }
 }

@@ -196,12 +196,12 @@ public final class DatabaseServer: Sendable {
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// Waits until it answers, or a pooler before it does at its own port.
-  public func wait(port: Int? = nil) throws {
+  /// Waits until it answers.
+  public func wait() throws {
     try eventually("the server answers") {
       let ready = Process()
       ready.executableURL = URL(fileURLWithPath: "\(binaries)/pg_isready")
-      ready.arguments = ["-q", "-h", folder, "-p", "\(port ?? self.port)", "-U", "coffer", "-d", "postgres"]
+      ready.arguments = ["-q", "-h", folder, "-p", "\(port)", "-U", "coffer", "-d", "postgres"]
       try ready.run()
       ready.waitUntilExit()
       return ready.terminationStatus == 0

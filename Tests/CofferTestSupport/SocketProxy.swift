@@ -101,6 +101,13 @@ public final class SocketProxy: Sendable {
     shutdown(to, Int32(SHUT_RDWR))
   }
 
+  /// Whether a program listens at the socket `path`, whose name is there a moment before.
+  public static func isListening(_ path: String) -> Bool {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    defer { close(descriptor) }
+    return withAddress(path) { connect(descriptor, $0, $1) } == 0
+  }
+
   private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

@@ -38,7 +38,7 @@ public final class TestBus: Sendable {
     try Data(configuration.utf8).write(to: URL(fileURLWithPath: file))
     daemon = try Self.start([Self.program, "--nofork", "--config-file=\(file)"], environment: environment)
     let socket = "\(folder.path)/bus"
-    eventually("the bus listens") { access(socket, F_OK) == 0 }
+    eventually("the bus listens") { SocketProxy.isListening(socket) }
   }
 
   deinit {

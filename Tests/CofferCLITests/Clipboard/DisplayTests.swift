@@ -61,7 +61,7 @@ struct DisplayTests {
       opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)],
       program: isRoot ? setpriv : sway)
     let display = Display(server)
-    eventually("sway starts") { access(run + "/wayland-1", F_OK) == 0 }
+    eventually("sway starts") { SocketProxy.isListening(run + "/wayland-1") }
     home.environment.merge(["XDG_RUNTIME_DIR": run, "WAYLAND_DISPLAY": "wayland-1"]) { $1 }
     return display
   }
