@@ -2,6 +2,7 @@ import Coffer
 import CofferStorage
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CofferLogin
@@ -68,7 +69,9 @@ import Testing
     try router.set(Sealed("spent"), for: keys.renewal)
     // The server is slow to say no, so that the others wait for that.
     try server.hold(at: "/token")
+    let begun = Atomic(0)
     let asking = { @Sendable () async -> StoreError.Kind? in
+      begun.add(1, ordering: .relaxed)
       do { _ = try await session.token(oauth, using: client, replacing: first) } catch { return (error as? StoreError)?.kind }
       return nil
     }
@@ -76,6 +79,7 @@ import Testing
     try await poll("the server is asked") { try server.control("counts")["refresh"] == 1 }
     let others = await withTaskGroup(of: StoreError.Kind?.self) { group in
       for _ in 0..<7 { group.addTask { await asking() } }
+      try? await poll("all have asked") { begun.load(ordering: .relaxed) == 8 }
       try? server.letGo()
       return await group.reduce(into: []) { $0.append($1) }
     }
