@@ -50,8 +50,8 @@ let package = Package(
     .systemLibrary(name: "CCofferSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CCofferPlatform"),
-    // Libraries that only some people use, each loaded when it is asked for: ZIP archives, the bus of a session and its ciphers, HTTP.
-    // Beside them the commit, if whoever builds says it: COFFER_COMMIT=$(git rev-parse --short HEAD) swift build.
+    // Libraries that only some people use, each loaded when it is asked for: ZIP archives, the bus of a session and its ciphers,
+    // HTTP. Beside them the commit, if whoever builds says it: COFFER_COMMIT=$(git rev-parse --short HEAD) swift build.
     .target(
       name: "CCofferLibraries",
       cSettings: Context.environment["COFFER_COMMIT"].map { commit in
@@ -272,7 +272,8 @@ let package = Package(
         "CofferTestSupport", systemPackage,
       ],
       swiftSettings: strict),
-    // What reads bytes of others, each behind one function, on the inputs of Fixtures/Fuzz. `.ci/fuzz` builds it for libFuzzer too.
+    // What reads bytes of others, each behind one function, on the inputs of Fixtures/Fuzz. `.ci/fuzz` builds it for libFuzzer
+    // too.
     .testTarget(
       name: "CofferParserTests",
       dependencies: [

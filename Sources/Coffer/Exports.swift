@@ -1,5 +1,6 @@
-// What an application sees of the libraries beneath, name by name: `import Coffer` is enough, and shows nothing else. Beside these it sees the
-// types of this target. Who writes a store, makes vaults or runs the agent imports the library for that; see README.
+// What an application sees of the libraries beneath, name by name: `import Coffer` is enough, and shows nothing else. Beside
+// these it sees the types of this target. Who writes a store, makes vaults or runs the agent imports the library for that; see
+// README.
 
 @_exported public import class CofferAgent.AgentStore
 @_exported public import class CofferDefaults.DefaultsStore

@@ -11,8 +11,8 @@ internal import Synchronization
 /// theme.value = .dark
 /// ```
 ///
-/// It belongs to the main actor. What it reads is in memory and is there at once; what is set is stored before the assignment returns. It
-/// stops following the store when it is released.
+/// It belongs to the main actor. What it reads is in memory and is there at once; what is set is stored before the assignment
+/// returns. It stops following the store when it is released.
 ///
 /// A failure is told to ``/CofferStorage/ValueFailures``, and the value stays what it was.
 @MainActor
@@ -35,7 +35,8 @@ public final class ObservableValue<Value: Sendable>: Observable {
 
   /// The value. Setting it stores it; setting nil removes it.
   ///
-  /// `value += 1` begins with the value that was seen last, and overwrites what another process has set since: ``update(_:)`` does not.
+  /// `value += 1` begins with the value that was seen last, and overwrites what another process has set since: ``update(_:)``
+  /// does not.
   public var value: Value {
     get {
       registrar.access(self, keyPath: \.value)

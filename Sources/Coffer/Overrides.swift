@@ -11,9 +11,9 @@ internal import FoundationEssentials
 /// ```
 ///
 /// The text becomes a value of the key's declared type, so that `-zoom -0.5` is a number for a key of `Double`; text that is none
-/// throws ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` when the key is read. What is stored stays as it is, also under a
-/// write. There are no overrides of keys of the vault: a router with one does not open. A variable may
-/// stand for several names; one for a member of a family of secrets is refused when that member is used.
+/// throws ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` when the key is read. What is stored stays as it is, also
+/// under a write. There are no overrides of keys of the vault: a router with one does not open. A variable may stand for several
+/// names; one for a member of a family of secrets is refused when that member is used.
 public struct Overrides: Sendable {
   /// The words of a command line, without the program's name.
   public var arguments: [String]
@@ -46,8 +46,8 @@ public struct Overrides: Sendable {
   /// let app = try StorageRouter.open("com.example.app", keys: keys, overrides: overrides)
   /// ```
   ///
-  /// Words that name no key stay, each in its order, and so does all that follows a `--` alone. What names a key of the vault is taken too:
-  /// a router with that override does not open, and says why.
+  /// Words that name no key stay, each in its order, and so does all that follows a `--` alone. What names a key of the vault is
+  /// taken too: a router with that override does not open, and says why.
   ///
   /// - Parameters:
   ///   - arguments: the words of a command line, without the program's name.

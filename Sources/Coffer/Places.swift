@@ -5,8 +5,8 @@ public import SystemPackage
 
 /// Where Coffer keeps things. Programs and the command line compute the same places, so that each finds what the other stored.
 ///
-/// With `COFFER_HOME` set everything is under that one folder; otherwise the XDG base directories apply. `COFFER_VAULT` names another place
-/// for the vault alone.
+/// With `COFFER_HOME` set everything is under that one folder; otherwise the XDG base directories apply. `COFFER_VAULT` names
+/// another place for the vault alone.
 ///
 /// Source: XDG Base Directory Specification 0.8 (a relative path in one of its variables is invalid and ignored).
 public struct Places: Sendable, Equatable {
@@ -16,8 +16,8 @@ public struct Places: Sendable, Equatable {
   public let defaults: FilePath
   /// The folder of rollback pins.
   public let state: FilePath
-  /// The folder of sockets and locks. Where the environment names none it is the one that the system made for this user's logins, and
-  /// where there is none either, one below the state.
+  /// The folder of sockets and locks. Where the environment names none it is the one that the system made for this user's logins,
+  /// and where there is none either, one below the state.
   public let run: FilePath
   /// The one folder that holds all of these, if `COFFER_HOME` or a caller named one.
   public let home: FilePath?
@@ -48,8 +48,8 @@ public struct Places: Sendable, Equatable {
   /// The places of this process's user.
   ///
   /// - Parameter variable: looks an environment variable up; the process's own environment unless given.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder, or the folder of
-  ///   preferences is another user's; what `variable` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder, or the
+  ///   folder of preferences is another user's; what `variable` throws.
   public static func standard(
     _ variable: (String) throws(StoreError) -> String? = Places.environment
   ) throws(StoreError) -> Places {
@@ -77,7 +77,8 @@ public struct Places: Sendable, Equatable {
 
   /// The value of `name` in this process's environment; nil when it is not set.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` where the value is not UTF-8: as text, two different folders would be one.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` where the value is not UTF-8: as text, two different folders would
+  ///   be one.
   public static func environment(_ name: String) throws(StoreError) -> String? { try EnvironmentVariable.text(name) }
 
   /// The domain of the settings of Coffer itself, which no program's router opens.
@@ -91,8 +92,8 @@ public struct Places: Sendable, Equatable {
     return folder
   }
 
-  /// The folder that the system makes for a user at login, and that su, sudo, cron and some ways of ssh do not name: an agent of the login
-  /// listens there.
+  /// The folder that the system makes for a user at login, and that su, sudo, cron and some ways of ssh do not name: an agent of
+  /// the login listens there.
   ///
   /// Source: pam_systemd(8); XDG Base Directory Specification 0.8 (owned by the user, mode 0700).
   package static func loginFolder(in parent: FilePath = "/run/user") -> FilePath? {

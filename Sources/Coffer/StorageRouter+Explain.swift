@@ -2,7 +2,8 @@ public import CofferPlatform
 public import CofferStorage
 
 extension StorageRouter {
-  /// Which layer `key` is read from, what lies beneath it, and in which files: to print when a preference is not what someone expects.
+  /// Which layer `key` is read from, what lies beneath it, and in which files: to print when a preference is not what someone
+  /// expects.
   ///
   /// ```
   /// theme: argument text (command line)

@@ -7,7 +7,8 @@ public import CofferVault
 extension StorageRouter {
   /// A router for the app `domain`: preferences in its property list, secrets in the standard vault, which stays locked.
   ///
-  /// Where there is no vault yet, plain keys work and calls on keys of the vault throw ``/CofferPlatform/StoreError/Kind/noVault``.
+  /// Where there is no vault yet, plain keys work and calls on keys of the vault throw
+  /// ``/CofferPlatform/StoreError/Kind/noVault``.
   ///
   /// ```swift
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys())
@@ -24,8 +25,9 @@ extension StorageRouter {
   ///   - places: where the files are; see ``/Coffer/Places/standard(_:)``.
   ///   - overrides: what reads in place of stored preferences; `-key value` on this process's command line unless given.
   ///   - register: gives values to keys that nothing else has a value for; see ``/CofferStorage/StorageRouter/Registration``.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault and for the
-  ///   domain `coffer.settings`, `.undeclared` for a registered key that is in no space, and what opening either store throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault
+  ///   and for the domain `coffer.settings`, `.undeclared` for a registered key that is in no space, and what opening either
+  ///   store throws.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., suites: [String] = [], places: Places? = nil,
     overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
@@ -63,8 +65,8 @@ extension StorageRouter {
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: vault)
   /// ```
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, `.undeclared` for
-  ///   a registered key that is in no space, and what opening the property list throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault,
+  ///   `.undeclared` for a registered key that is in no space, and what opening the property list throws.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., vault: consuming UnlockedVault, suites: [String] = [],
     places: Places? = nil, overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
@@ -72,16 +74,16 @@ extension StorageRouter {
     try open(domain, spaces, VaultStore(service: domain, vault: vault), suites, places, overrides, register)
   }
 
-  /// A router for the app `domain` over a store of secrets that the caller keeps: a ``/CofferVault/VaultStore``, to unlock and lock it while the
-  /// router lives, or the user's agent, with which this program needs nothing to unlock the vault with.
+  /// A router for the app `domain` over a store of secrets that the caller keeps: a ``/CofferVault/VaultStore``, to unlock and
+  /// lock it while the router lives, or the user's agent, with which this program needs nothing to unlock the vault with.
   ///
   /// ```swift
   /// let places = try Places.standard()
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: places.agentStore(service: "com.example.app"))
   /// ```
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, `.undeclared` for
-  ///   a registered key that is in no space, and what opening the property list throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault,
+  ///   `.undeclared` for a registered key that is in no space, and what opening the property list throws.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., vault: any Store<Vault>, suites: [String] = [], places: Places? = nil,
     overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
@@ -112,8 +114,8 @@ extension StorageRouter {
     try vault.synchronize()
   }
 
-  /// Ends all observation through this router, writes what was acknowledged, and closes the plain store: later calls on plain keys
-  /// throw ``/CofferPlatform/StoreError/Kind/closed``. A vault stays as it is; whoever unlocked it locks it.
+  /// Ends all observation through this router, writes what was acknowledged, and closes the plain store: later calls on plain
+  /// keys throw ``/CofferPlatform/StoreError/Kind/closed``. A vault stays as it is; whoever unlocked it locks it.
   ///
   /// - Throws: what ``/CofferDefaults/DefaultsStore/close()`` throws; the store is closed all the same.
   public func close() throws(StoreError) {
@@ -130,7 +132,8 @@ extension Places? {
 }
 
 extension Places {
-  /// How vaults are opened here: compared with the rollback pins of this user on this machine, and one passphrase hashed at a time.
+  /// How vaults are opened here: compared with the rollback pins of this user on this machine, and one passphrase hashed at a
+  /// time.
   public var vaultOptions: VaultOptions { VaultOptions(pins: state.appending("pins"), lockFolder: run) }
 
   /// The same, with the vault that the environment says is to be expected: see ``/CofferVault/VaultOptions/expect(_:)``.
@@ -142,7 +145,8 @@ extension Places {
     return options
   }
 
-  /// The vault here, locked. Another one than `COFFER_EXPECT_VAULT` names, where it was set as these places were found, is refused.
+  /// The vault here, locked. Another one than `COFFER_EXPECT_VAULT` names, where it was set as these places were found, is
+  /// refused.
   ///
   /// - Throws: what ``/CofferVault/LockedVault/open(_:options:)`` throws, and ``/CofferVault/VaultOptions/expect(_:)``.
   public func openVault() throws(StoreError) -> LockedVault { try LockedVault.open(vault, options: expectingOptions()) }

@@ -10,8 +10,9 @@ extension StorageRouter {
   /// try app.update(keys.launches) { $0 += 1 }
   /// ```
   ///
-  /// A failure is told to ``/CofferStorage/ValueFailures``; a read then gives the key's default. Use ``/CofferStorage/StorageRouter/value(for:)``
-  /// and ``/CofferStorage/StorageRouter/set(_:for:)`` where a failure must be dealt with on the spot.
+  /// A failure is told to ``/CofferStorage/ValueFailures``; a read then gives the key's default. Use
+  /// ``/CofferStorage/StorageRouter/value(for:)`` and ``/CofferStorage/StorageRouter/set(_:for:)`` where a failure must be dealt
+  /// with on the spot.
   public subscript<Value>(key: StorageKey<Value, Plain>) -> Value {
     do throws(StoreError) { return try value(for: key) } catch {
       ValueFailures.report(error)
@@ -19,8 +20,8 @@ extension StorageRouter {
     }
   }
 
-  /// Stores the value of a plain key, or removes it when it is nil. Reading and writing it at once, as `+=` does, would be two steps, between
-  /// which another thread or process may write: that does not compile.
+  /// Stores the value of a plain key, or removes it when it is nil. Reading and writing it at once, as `+=` does, would be two
+  /// steps, between which another thread or process may write: that does not compile.
   public subscript<Value>(key: StorageKey<Value, Plain>, _: Void = ()) -> Value {
     @available(
       *, unavailable,

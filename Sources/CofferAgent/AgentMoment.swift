@@ -7,13 +7,14 @@ package struct AgentMoment: Sendable, Equatable {
   package var vault: VaultID?
   /// Its last commit.
   package var generation: UInt64 = 0
-  /// When the agent locked or unlocked it last, in nanoseconds since the start of the machine: a vault that was locked and unlocked in between
-  /// is told of too, and of two moments the later one can be known, also beside another agent's.
+  /// When the agent locked or unlocked it last, in nanoseconds since the start of the machine: a vault that was locked and
+  /// unlocked in between is told of too, and of two moments the later one can be known, also beside another agent's.
   package var since: UInt64 = 0
 }
 
 extension AgentClient {
-  /// Waits until the vault is locked, unlocked or changed by anybody, but no longer than half a minute. It is no use of the vault.
+  /// Waits until the vault is locked, unlocked or changed by anybody, but no longer than half a minute. It is no use of the
+  /// vault.
   ///
   /// - Parameter known: what was so the last time; nil has what is so now answered at once.
   package func moment(after known: AgentMoment?) throws(StoreError) -> AgentMoment {

@@ -37,7 +37,8 @@ public struct AgentStatus: Sendable, Equatable {
 public struct AgentSettings: Sendable {
   /// The folder of its socket and lock, made with mode 0700 where it is missing.
   public var folder: FilePath
-  /// The vault it is for first of all, and what that is compared with. Others that it is asked for are compared with the same pins.
+  /// The vault it is for first of all, and what that is compared with. Others that it is asked for are compared with the same
+  /// pins.
   public var vault: VaultPlace, options: VaultOptions
   /// After how long without a request the vault is locked.
   public var idle: Duration
@@ -54,7 +55,8 @@ public struct AgentSettings: Sendable {
   /// - Parameters:
   ///   - folder: the folder of its socket and lock.
   ///   - vault: the vault it is for first of all.
-  ///   - options: what the vault is compared with. A program takes those of its places, which notice a vault that was rolled back.
+  ///   - options: what the vault is compared with. A program takes those of its places, which notice a vault that was rolled
+  ///     back.
   ///   - idle: after how long without a request the vault is locked.
   ///   - lifetime: after how long it is locked, however busy.
   public init(

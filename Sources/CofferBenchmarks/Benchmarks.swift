@@ -1,7 +1,8 @@
 internal import Foundation
 internal import Logging
 
-/// `CofferBenchmarks [vault|defaults|values|cli|secret-service|shared]…`: every table prints medians and ratios to a peer measured in the same run.
+/// `CofferBenchmarks [vault|defaults|values|cli|secret-service|shared]…`: every table prints medians and ratios to a peer
+/// measured in the same run.
 @main
 enum Benchmarks {
   static func main() throws {

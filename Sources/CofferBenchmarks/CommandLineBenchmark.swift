@@ -5,9 +5,9 @@ internal import Foundation
 
 /// Whole processes of the command line, from start to exit, against other programs that hand out a secret.
 ///
-/// The program is the one beside this one, or the one named by `COFFER_BENCHMARKED`; build it as it is shipped: `.ci/release`. The
-/// peers are measured where they are installed: `secret-tool` with a keyring and a session bus of their own, `pass` with a key of its
-/// own. Nothing of the user's is touched.
+/// The program is the one beside this one, or the one named by `COFFER_BENCHMARKED`; build it as it is shipped: `.ci/release`.
+/// The peers are measured where they are installed: `secret-tool` with a keyring and a session bus of their own, `pass` with a
+/// key of its own. Nothing of the user's is touched.
 enum CommandLineBenchmark {
   private static let rounds = 60
 

@@ -35,7 +35,8 @@ enum DefaultsMemory {
       "  \(Measure.padded("beyond key and value")) \(Measure.number(each)) B a key   ≤ 200 B\(each <= 200 ? "" : "  ✗ missed")")
   }
 
-  /// What reading the list left free, but not given back, is not the store's (glibc's malloc_trim(3), which Swift does not import).
+  /// What reading the list left free, but not given back, is not the store's (glibc's malloc_trim(3), which Swift does not
+  /// import).
   private static func giveBackFreeMemory() {
     typealias Trim = @convention(c) (Int) -> Int32
     if let trim = dlsym(nil, "malloc_trim") { _ = unsafeBitCast(trim, to: Trim.self)(0) }

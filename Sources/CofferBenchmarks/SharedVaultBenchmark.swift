@@ -6,7 +6,8 @@ internal import Foundation
 
 /// The costs of a vault on a PostgreSQL server against libpq alone on the same server in the same run.
 ///
-/// The server is made for the run, with its disk waited for as a new one does: in a folder of a user without rights, since it refuses root.
+/// The server is made for the run, with its disk waited for as a new one does: in a folder of a user without rights, since it
+/// refuses root.
 struct SharedVaultBenchmark {
   private static let items = 10_000
   private static let machines = 8
@@ -96,8 +97,8 @@ struct SharedVaultBenchmark {
   private func reads(_ opened: OpenedVault) throws {
     let names = try (0..<2000).map { try Self.name($0 &* 7919 % Self.items) }
     for name in names { _ = try opened.vault.get(name) }
-    // A get waits for one answer, and a processor that is woken for it takes longer than the work: whom the kernel puts beside the server
-    // would win.
+    // A get waits for one answer, and a processor that is woken for it takes longer than the work: whom the kernel puts beside
+    // the server would win.
     try runOnOneProcessor()
     try Measure.table(
       "get among \(Self.items) on a server", rounds: 15, clock: .wall,

@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import CofferPlatform
 
-/// The command line of this process, read once: the command it names, its words as the parser takes them, and each reason to refuse it
-/// before it is parsed.
+/// The command line of this process, read once: the command it names, its words as the parser takes them, and each reason to
+/// refuse it before it is parsed.
 struct Arguments {
   /// The words after the program's name.
   let given: [String]
@@ -38,8 +38,8 @@ struct Arguments {
   /// Whether the words name a command that does something, not a family of commands.
   var namesLeaf: Bool { depth > 0 && command.configuration.subcommands.isEmpty }
 
-  /// The command that a shell's script asks to complete an argument of, and the question without the command's name; nil for any other
-  /// line. The whole tree of commands would take longer than the answer.
+  /// The command that a shell's script asks to complete an argument of, and the question without the command's name; nil for any
+  /// other line. The whole tree of commands would take longer than the answer.
   var completion: (command: any ParsableCommand.Type, words: [String])? {
     guard given.first == "---completion", let end = given.firstIndex(of: "--") else { return nil }
     var command: any ParsableCommand.Type = CofferCommand.self
@@ -50,8 +50,8 @@ struct Arguments {
     return (command, ["---completion"] + given[end...])
   }
 
-  /// Arguments as the parser can take them: it looks for an option's `=` among characters, and a combining mark after it makes one
-  /// character of both.
+  /// Arguments as the parser can take them: it looks for an option's `=` among characters, and a combining mark after it makes
+  /// one character of both.
   private static func split(_ arguments: [String]) -> [String] {
     let end = arguments.firstIndex(of: "--") ?? arguments.count
     return arguments[..<end].flatMap { word -> [String] in
@@ -139,8 +139,8 @@ enum ProgramName {
   }
 }
 
-/// The words that this process was started with, byte for byte. `CommandLine.arguments` puts U+FFFD in the place of bytes that are not
-/// UTF-8, so that two different words may look the same.
+/// The words that this process was started with, byte for byte. `CommandLine.arguments` puts U+FFFD in the place of bytes that
+/// are not UTF-8, so that two different words may look the same.
 enum CommandWords {
   /// All of them, the program's name first; none where the system does not tell.
   static var all: [ByteWord] {

@@ -1,10 +1,10 @@
 internal import ArgumentParser
 
-/// A command of this program: declares its options, and does its work with the context that `Main` opened for it. `Main` also claims
-/// standard input for the passphrase, and makes an exit status of every error.
+/// A command of this program: declares its options, and does its work with the context that `Main` opened for it. `Main` also
+/// claims standard input for the passphrase, and makes an exit status of every error.
 ///
-/// A command holds its groups of options itself, not in groups that hold groups. In a debug build ArgumentParser checks a group anew
-/// for each group around it, four times each: options four groups deep made every start of the program three times as long.
+/// A command holds its groups of options itself, not in groups that hold groups. In a debug build ArgumentParser checks a group
+/// anew for each group around it, four times each: options four groups deep made every start of the program three times as long.
 protocol Command: ParsableCommand {
   associatedtype Options: CommandOptions
   var options: Options { get }

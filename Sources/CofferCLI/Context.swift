@@ -18,7 +18,8 @@ final class Context {
   let yes: Bool
   /// Whether an option of the command names the vault.
   let isVaultNamed: Bool
-  /// What the command or the environment has in the place of a path to the vault and nobody gave it as a name: a mistyped one, or a file here.
+  /// What the command or the environment has in the place of a path to the vault and nobody gave it as a name: a mistyped one, or
+  /// a file here.
   private(set) var unknownName: String?
   /// The options for unlocking that were given; nil for a command that opens no vault.
   let unlocking: UnlockingOptions?

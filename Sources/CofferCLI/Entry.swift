@@ -33,7 +33,8 @@ enum Main {
       try ProcessEnvironment.refuseUnreadable()
       var command = try parse(arguments)
       guard let ours = command as? any Command else {
-        // The keeper of the clipboard is for nobody to type. Anything else is a family of commands, or what the parser makes of --help.
+        // The keeper of the clipboard is for nobody to type. Anything else is a family of commands, or what the parser makes of
+        // --help.
         if arguments.asksTree || command is ClipboardKeeperCommand { try command.run() } else { try arguments.help().show() }
         return .done
       }
@@ -45,8 +46,9 @@ enum Main {
     }
   }
 
-  /// Parses the words of a command by that command alone: with its whole tree of commands ArgumentParser takes twice the time, and builds
-  /// the tree anew for each error. The tree answers what needs it: help, which has the full names, the version and completion.
+  /// Parses the words of a command by that command alone: with its whole tree of commands ArgumentParser takes twice the time,
+  /// and builds the tree anew for each error. The tree answers what needs it: help, which has the full names, the version and
+  /// completion.
   private static func parse(_ arguments: Arguments) throws -> any ParsableCommand {
     if let (command, words) = arguments.completion { return try command.parseAsRoot(words) }
     guard arguments.namesLeaf else { return try CofferCommand.parseAsRoot(arguments.words) }

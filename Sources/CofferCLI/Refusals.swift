@@ -47,8 +47,8 @@ enum SecretArguments {
   }
 }
 
-/// Words of macOS's `defaults` for things that Linux does not have. Taken as a domain or an option they would store a preference where
-/// nobody looks for it.
+/// Words of macOS's `defaults` for things that Linux does not have. Taken as a domain or an option they would store a preference
+/// where nobody looks for it.
 private enum AppleWords {
   private static let globalDomain = [
     "-g", "-globalDomain", "-global", "NSGlobalDomain", "Apple Global Domain", ".GlobalPreferences",

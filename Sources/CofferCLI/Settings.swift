@@ -15,8 +15,8 @@ struct Settings {
 
   init(_ context: Context) { self.context = context }
 
-  /// Whether the agent keeps what a person typed: on unless it is turned off. One that cannot be read is off, as a vault that stays
-  /// locked does no harm.
+  /// Whether the agent keeps what a person typed: on unless it is turned off. One that cannot be read is off, as a vault that
+  /// stays locked does no harm.
   var keepsInAgent: Bool {
     switch form(Self.agentAuto) {
     case .absent: return true

@@ -12,10 +12,10 @@
   /// let token = try config.requiredString(forKey: "billing.token")
   /// ```
   ///
-  /// The parts of a reader's key, joined with dots, are the name of a key that the router declares; a name that it does not declare has no
-  /// value here, so that the next provider is asked. A secret is always marked as one, and what swift-configuration hands out of it is an
-  /// ordinary value that nobody wipes. A vault that is locked, a value that has expired or that is of another type is an error and never an
-  /// absent value.
+  /// The parts of a reader's key, joined with dots, are the name of a key that the router declares; a name that it does not
+  /// declare has no value here, so that the next provider is asked. A secret is always marked as one, and what
+  /// swift-configuration hands out of it is an ordinary value that nobody wipes. A vault that is locked, a value that has expired
+  /// or that is of another type is an error and never an absent value.
   public struct CofferProvider: ConfigProvider {
     /// What reports of accesses call this provider.
     public let providerName: String

@@ -4,8 +4,8 @@ internal import FoundationEssentials
 package import SystemPackage
 
 extension DefaultsDomain {
-  /// What can be read in the domain's files as they lie, whether it counts or not: in the list, its last good copy, copies of damaged
-  /// lists, what a fold left that died, and the journal, with what it held before. A name is what stands before a text.
+  /// What can be read in the domain's files as they lie, whether it counts or not: in the list, its last good copy, copies of
+  /// damaged lists, what a fold left that died, and the journal, with what it held before. A name is what stands before a text.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied`, `.io`.
   package func remnants() throws(StoreError) -> [(file: FilePath, name: String, form: PlainForm)] {
@@ -35,7 +35,8 @@ extension DefaultsDomain {
         .map { String(decoding: $0, as: UTF8.self) }.filter { !tags.contains($0) && !$0.hasPrefix("/") })
   }
 
-  /// Every text that has its length before it, of whichever epoch, also where a newer record took the place of what stood before that.
+  /// Every text that has its length before it, of whichever epoch, also where a newer record took the place of what stood before
+  /// that.
   private static func values(ofJournal data: Data) -> [(String, PlainForm)] {
     var (texts, index) = ([String](), 0)
     data.withUnsafeBytes { bytes in

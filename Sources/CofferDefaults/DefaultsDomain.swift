@@ -53,7 +53,8 @@ public struct DefaultsDomain: Sendable, Hashable {
     return domains
   }
 
-  /// What stands between the two in the name of a file; nil where it cannot be a domain of ours, and is some other program's file.
+  /// What stands between the two in the name of a file; nil where it cannot be a domain of ours, and is some other program's
+  /// file.
   private static func domain(of file: String, between prefix: String, _ suffix: String) -> String? {
     guard file.hasPrefix(prefix), file.hasSuffix(suffix), file.hasPrefix(".") == prefix.hasPrefix(".") else { return nil }
     let name = String(file.dropFirst(prefix.count).dropLast(suffix.count))

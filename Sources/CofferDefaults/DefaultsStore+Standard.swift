@@ -3,14 +3,15 @@ public import CofferStorage
 internal import Synchronization
 
 extension DefaultsStore {
-  /// The store of the domain that `UserDefaults.standard` uses, which is named like the executable, beneath the program's own command line.
+  /// The store of the domain that `UserDefaults.standard` uses, which is named like the executable, beneath the program's own
+  /// command line.
   ///
   /// ```swift
   /// init(defaults: any Store<Plain> = DefaultsStore.standard)
   /// ```
   ///
-  /// It is opened with its first use, and for the whole life of the process. Where it cannot be, each call throws the reason and the next one
-  /// tries again.
+  /// It is opened with its first use, and for the whole life of the process. Where it cannot be, each call throws the reason and
+  /// the next one tries again.
   public static let standard = Standard()
 
   /// What ``standard`` is: a domain that is opened with its first use.

@@ -6,18 +6,18 @@ internal import Synchronization
 extension DefaultsStore {
   /// Replaces the value of `name` in the domain; nil removes it. Nothing is written where it is equal.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName`, `.unencodable` (text that XML forbids), `.tooLarge`, `.readOnly`, `.busy`,
-  ///   `.noSpace`, `.pending`, `.closed`; `.moved` once where other files were put in place of those in use, with the names of values that they
-  ///   do not have. Nothing has changed then.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName`, `.unencodable` (text that XML forbids), `.tooLarge`, `.readOnly`,
+  ///   `.busy`, `.noSpace`, `.pending`, `.closed`; `.moved` once where other files were put in place of those in use, with the
+  ///   names of values that they do not have. Nothing has changed then.
   public func save(_ form: PlainForm?, for name: String) throws(StoreError) {
     try check()
     let full = try checked(name)
     try engine.save(form, for: full)
   }
 
-  /// Replaces the domain's value of `name` by what `body` makes of it, atomically across processes. `body` gets what a read gives but
-  /// for overrides: where the domain has no value, that of the first suite that has one, or the registered one. A value that `body`
-  /// leaves as it is stays where it is.
+  /// Replaces the domain's value of `name` by what `body` makes of it, atomically across processes. `body` gets what a read gives
+  /// but for overrides: where the domain has no value, that of the first suite that has one, or the registered one. A value that
+  /// `body` leaves as it is stays where it is.
   ///
   /// - Throws: what ``save(_:for:)`` throws, or `body`; nothing has changed then.
   public func update(
@@ -51,14 +51,14 @@ extension DefaultsStore {
     }
   }
 
-  /// Notes that the store that decided `transaction` has forgotten it: the plain store keeps no record of its own, and need not see to
-  /// that store's.
+  /// Notes that the store that decided `transaction` has forgotten it: the plain store keeps no record of its own, and need not
+  /// see to that store's.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
     engine.state.withLock { state in state.batches.forget([transaction]) }
   }
 
-  /// Learns by `decisions` the outcomes of transactions whose processes died, in the domain and its suites, for all of this process's
-  /// stores of them. The first lookup that a domain gets is kept.
+  /// Learns by `decisions` the outcomes of transactions whose processes died, in the domain and its suites, for all of this
+  /// process's stores of them. The first lookup that a domain gets is kept.
   public func settle(with decisions: DecisionLookup) {
     for engine in [engine] + suiteEngines { engine.settle(with: decisions) }
   }
@@ -81,8 +81,8 @@ extension DefaultsStore {
   /// Writes everything that was acknowledged, by any process, into the property list and to the disk. Foundation and editors
   /// see it from then on, and a power loss loses none of it.
   ///
-  /// - Throws: `StoreError` `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`. Acknowledged values are safe all the same. `.moved` as
-  ///   ``save(_:for:)`` does.
+  /// - Throws: `StoreError` `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`. Acknowledged values are safe all the same.
+  ///   `.moved` as ``save(_:for:)`` does.
   public func synchronize() throws(StoreError) {
     try check()
     if engine.isWritable { try Fold(engine: engine).synchronize() }

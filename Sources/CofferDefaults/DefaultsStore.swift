@@ -37,8 +37,8 @@ public final class DefaultsStore: Store {
   /// beneath an override, or in a suite beneath a stronger layer, is told as ``Change/Cause/overridden``: reads go on giving
   /// what they gave. ``close()`` ends the feed, as does the end of the store's life, after all that this process wrote was told.
   ///
-  /// Changes by other Coffer processes arrive within about a millisecond, other programs' as soon as they close the file. Where this
-  /// process may not write the domain's folder, the former arrive with the next fold, within a second.
+  /// Changes by other Coffer processes arrive within about a millisecond, other programs' as soon as they close the file. Where
+  /// this process may not write the domain's folder, the former arrive with the next fold, within a second.
   public let changes: ChangeFeed
   private let lease: EngineLease
   let isClosed = Atomic<Bool>(false)
@@ -106,9 +106,9 @@ public final class DefaultsStore: Store {
     return try DefaultsStore(domain, suites: others, layers: layers, options: options)
   }
 
-  /// Has no handler of SIGBUS installed, which journals need to be mapped: those that this process opens from here on are read and written with system
-  /// calls, each `get` with one. Without this a handler is there from the first domain on, for the journals' mappings alone; it hands every
-  /// other SIGBUS on to the handler that was there before.
+  /// Has no handler of SIGBUS installed, which journals need to be mapped: those that this process opens from here on are read
+  /// and written with system calls, each `get` with one. Without this a handler is there from the first domain on, for the
+  /// journals' mappings alone; it hands every other SIGBUS on to the handler that was there before.
   public static func refuseSignalHandler() { JournalMemory.mayMap.store(false, ordering: .relaxed) }
 
   @inline(__always)

@@ -16,7 +16,8 @@ public struct AuthorizationServer: Sendable, Hashable {
   let namesIssuer: Bool
   /// Whether a client's secret goes into the request's body, and not into its header. Source: RFC 6749, 2.3.1.
   public let takesSecretInBody: Bool
-  /// The path of a file with the certificates of the authorities that the server is believed by, in the place of this machine's; nil for these.
+  /// The path of a file with the certificates of the authorities that the server is believed by, in the place of this machine's;
+  /// nil for these.
   public let authority: String?
 
   /// A server whose endpoints are known.
@@ -27,9 +28,10 @@ public struct AuthorizationServer: Sendable, Hashable {
   ///   - authorization: the page for a browser; nil where the server has no such way.
   ///   - revocation: where a token is taken back; nil where the server has no such way.
   ///   - issuer: who the server says it is, where an answer through a browser names it.
-  ///   - authority: the path of a file of certificates, PEM, by which alone the server is believed; nil for `SSL_CERT_FILE`, and for what this
-  ///     machine trusts where that is not set.
-  ///   - takesSecretInBody: whether it wants a client's secret in the request's body, as some do; its header is the standard's way.
+  ///   - authority: the path of a file of certificates, PEM, by which alone the server is believed; nil for `SSL_CERT_FILE`, and
+  ///     for what this machine trusts where that is not set.
+  ///   - takesSecretInBody: whether it wants a client's secret in the request's body, as some do; its header is the standard's
+  ///     way.
   /// - Throws: `StoreError` `.invalidName` for an address that is none, or that is not https.
   public init(
     token: String, deviceAuthorization: String? = nil, authorization: String? = nil, revocation: String? = nil,

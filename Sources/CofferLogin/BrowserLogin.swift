@@ -3,12 +3,13 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// A login that a person completes in the browser of this machine: the page sends them back to a port that only this program listens to.
+/// A login that a person completes in the browser of this machine: the page sends them back to a port that only this program
+/// listens to.
 ///
 /// Source: RFC 6749, 4.1, with PKCE (RFC 7636, S256) and a loopback address (RFC 8252, 7.3).
 public final class BrowserLogin: Sendable {
-  /// The page to open. Who reads it, as every user of the machine can where it is an argument of a program, gets no token by it, but can end
-  /// the login with an account of their own.
+  /// The page to open. Who reads it, as every user of the machine can where it is an argument of a program, gets no token by it,
+  /// but can end the login with an account of their own.
   public let url: String
 
   private let client: OAuthClient

@@ -7,8 +7,8 @@ public import FoundationEssentials
 public struct DeviceLogin: Sendable {
   /// The page to open.
   public let verificationURL: String
-  /// The page with the code in it already; nil where the server gave none. As an argument of a program it can be read by every user of the
-  /// machine, who can then answer the code with an account of their own.
+  /// The page with the code in it already; nil where the server gave none. As an argument of a program it can be read by every
+  /// user of the machine, who can then answer the code with an account of their own.
   public let completeURL: String?
   /// The code to enter there.
   public let userCode: String
@@ -58,8 +58,8 @@ public struct DeviceLogin: Sendable {
   ///
   /// A server that cannot be reached is asked again, with longer pauses, until the code ends.
   ///
-  /// - Throws: `StoreError` `.loginRefused` when the person said no, or the code ended; `.unreachable` when the server could not be reached
-  ///   until the code ended; `.damaged` for answers that are none; `CancellationError`.
+  /// - Throws: `StoreError` `.loginRefused` when the person said no, or the code ended; `.unreachable` when the server could not
+  ///   be reached until the code ended; `.damaged` for answers that are none; `CancellationError`.
   public func wait() async throws -> OAuthTokens { try await Cancellation.run { try wait($0) } }
 
   /// The same, on the calling thread; `pause` takes so many seconds.
@@ -106,7 +106,8 @@ public struct DeviceLogin: Sendable {
 extension OAuthClient {
   /// Begins a login by a code that a person enters on any device.
   ///
-  /// - Throws: `StoreError` `.unsupported` for a server without such a way, and without libcurl; what ``tokensOfItsOwn()`` throws.
+  /// - Throws: `StoreError` `.unsupported` for a server without such a way, and without libcurl; what ``tokensOfItsOwn()``
+  ///   throws.
   public func loginByCode() async throws -> DeviceLogin { try await Cancellation.run { try loginByCode($0) } }
 
   /// The same, on the calling thread.

@@ -1,4 +1,5 @@
-// A program that logs in, or has a session keep the tokens, needs one import beside `Coffer`, and without a session that one alone.
+// A program that logs in, or has a session keep the tokens, needs one import beside `Coffer`, and without a session that one
+// alone.
 
 @_exported public import struct CofferMemory.SecretBytes
 @_exported public import struct CofferPlatform.StoreError

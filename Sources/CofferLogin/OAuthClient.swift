@@ -36,8 +36,8 @@ public struct OAuthClient: Sendable {
 
   /// Tokens for the client itself, which no person logs in. Source: RFC 6749, 4.4.
   ///
-  /// - Throws: `StoreError` `.loginRefused`; `.unreachable`; `.damaged` for an answer that is none; `.denied` for a certificate that this
-  ///   machine does not trust; `.unsupported` without libcurl; `CancellationError`.
+  /// - Throws: `StoreError` `.loginRefused`; `.unreachable`; `.damaged` for an answer that is none; `.denied` for a certificate
+  ///   that this machine does not trust; `.unsupported` without libcurl; `CancellationError`.
   public func tokensOfItsOwn() async throws -> OAuthTokens {
     try await Cancellation.run { try tokensOfItsOwn($0) }
   }
@@ -52,8 +52,8 @@ public struct OAuthClient: Sendable {
 
   /// New tokens for `refresh`. Source: RFC 6749, section 6.
   ///
-  /// A server may hand out another refresh token with them, and take the old one for stolen from then on: store it before the access token is
-  /// used. Where it hands out none, the old one stays.
+  /// A server may hand out another refresh token with them, and take the old one for stolen from then on: store it before the
+  /// access token is used. Where it hands out none, the old one stays.
   ///
   /// - Throws: as ``tokensOfItsOwn()``; `.loginRefused` where the refresh token has ended or was used before: log in again.
   public func tokens(refreshing refresh: SecretForm) async throws -> OAuthTokens {

@@ -27,7 +27,8 @@ public struct OAuthTokens: Sendable {
       throw StoreError(
         .damaged, "the server's answer holds no token", place: place, cure: "check that the address is the token endpoint's")
     }
-    // Source: RFC 6749, appendix A.12: visible characters. A line's end would end one of the protocol in which a program hands it on.
+    // Source: RFC 6749, appendix A.12: visible characters. A line's end would end one of the protocol in which a program hands it
+    // on.
     guard
       [access, answer.refreshToken].compactMap(\.self).allSatisfy({ token in
         token.bytes.withUnsafeBytes { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }

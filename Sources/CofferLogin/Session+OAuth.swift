@@ -68,17 +68,20 @@ extension Session {
     }
   }
 
-  /// A token that has not ended: the one that is stored, or a new one, for which one process asks the server however many want it.
+  /// A token that has not ended: the one that is stored, or a new one, for which one process asks the server however many want
+  /// it.
   ///
-  /// A refresh token that the server hands out with it is stored before this returns. Cancelling the task, and a server that takes longer than
-  /// a minute, end the waiting alone: a server that was asked has spent the old refresh token, so what it gives is stored all the same.
+  /// A refresh token that the server hands out with it is stored before this returns. Cancelling the task, and a server that
+  /// takes longer than a minute, end the waiting alone: a server that was asked has spent the old refresh token, so what it gives
+  /// is stored all the same.
   ///
   /// - Parameters:
   ///   - keys: where the tokens are.
   ///   - client: who asks the server.
   ///   - stale: a token that the server refused although it had not ended; nil for none.
-  /// - Throws: `StoreError` `.notFound` when nobody is logged in; `.loginRefused` when the server refuses to renew it, and the user has to log in again;
-  ///   `.unreachable`; `.expired` where the server gave nothing that renews it; what ``/Coffer/Session/refresh(_:replacing:within:_:)`` throws.
+  /// - Throws: `StoreError` `.notFound` when nobody is logged in; `.loginRefused` when the server refuses to renew it, and the
+  ///   user has to log in again; `.unreachable`; `.expired` where the server gave nothing that renews it; what
+  ///   ``/Coffer/Session/refresh(_:replacing:within:_:)`` throws.
   public func token(_ keys: OAuthKeys, using client: OAuthClient, replacing stale: Sealed<OAuthToken>? = nil) async throws
     -> Sealed<OAuthToken>
   {
@@ -101,7 +104,8 @@ extension Session {
         do { try store(refresh, keys.renewal, replacing: refresh) } catch {}
         throw error
       }
-      // First: the server may take the old one for stolen from now on. Whoever dies in between has the new one, and an access token that has ended.
+      // First: the server may take the old one for stolen from now on. Whoever dies in between has the new one, and an access
+      // token that has ended.
       if let next = tokens.refresh { try store(try Sealed(guarded: next.bytes.duplicate()), keys.renewal, replacing: refresh) }
       return try Sealed(OAuthToken(tokens))
     }

@@ -19,7 +19,8 @@ public enum SecretMemory {
     return Report(lockedBytes: tally.locked, unlockedBytes: tally.unlocked, firstError: tally.firstError)
   }
 
-  /// How many regions were ever made. A secret of more than 16 KiB has one of its own, and each copy of it has: tests count copies.
+  /// How many regions were ever made. A secret of more than 16 KiB has one of its own, and each copy of it has: tests count
+  /// copies.
   package static var regionsMade: Int { SecretArena.shared.tally.regions }
 
   /// Closes this process's memory to core dumps, debuggers and other processes of the same user. For programs, not libraries:

@@ -2,8 +2,8 @@ internal import Dispatch
 internal import Synchronization
 
 extension Handler where Value: Sendable {
-  /// Calls `body` on the main actor with the value of each trigger, in the order of the triggers, for as long as `owner` lives. The
-  /// triggering thread does not wait for it.
+  /// Calls `body` on the main actor with the value of each trigger, in the order of the triggers, for as long as `owner` lives.
+  /// The triggering thread does not wait for it.
   ///
   /// ```swift
   /// userChanged.add(self, on: .shared) { screen, user in screen.title = user.name }
@@ -28,7 +28,8 @@ extension Handler where Value: Sendable {
 ///
 /// Its registration keeps it, and asks it whether the owner lives. What waits is forgotten with the registration.
 private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
-  // Read on any thread, and never changed. Whoever reads it may hold the owner's last reference then, and lets the main actor drop it.
+  // Read on any thread, and never changed. Whoever reads it may hold the owner's last reference then, and lets the main actor
+  // drop it.
   private nonisolated(unsafe) weak let owner: Owner?
   private let body: @MainActor (Owner, Value) -> Void
   private let waiting = Mutex<[Value]>([])

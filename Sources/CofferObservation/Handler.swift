@@ -10,8 +10,8 @@ internal import Synchronization
 ///
 /// - Each owner has one closure; adding another replaces it, in its place. Owners are held weakly: the closure of one that is
 ///   gone is never called again, and is dropped at the next trigger.
-/// - ``trigger(_:)`` calls the closures on the calling thread, one after the other, in the order in which their owners were added.
-///   It calls those of the owners that were there when it began and still are.
+/// - ``trigger(_:)`` calls the closures on the calling thread, one after the other, in the order in which their owners were
+///   added. It calls those of the owners that were there when it began and still are.
 /// - Any call may be made from inside a closure, `trigger` included: no lock is held while a closure runs.
 /// - All calls may come from any thread. A closure that has begun on one thread is not stopped by its removal on another.
 /// - A closure that belongs to the main actor is added with ``add(_:on:_:)``, and called there.
@@ -22,8 +22,8 @@ public final class Handler<Value>: Sendable {
   /// What is called.
   public typealias Body = @Sendable (Value) -> Void
 
-  /// One owner's closure. An object of its own, so that a trigger copies no weak reference, and one that nothing refers to weakly:
-  /// copying a weak reference, and retaining what has one, cost as much as ten calls each.
+  /// One owner's closure. An object of its own, so that a trigger copies no weak reference, and one that nothing refers to
+  /// weakly: copying a weak reference, and retaining what has one, cost as much as ten calls each.
   private final class Registration: Sendable {
     let id: ObjectIdentifier
     /// Tells this registration from others of an owner, and of an object that came to lie where a former owner lay.
@@ -92,15 +92,15 @@ public final class Handler<Value>: Sendable {
   /// A handler without closures.
   public init() {}
 
-  /// Calls `body` at each trigger for as long as `owner` lives. `body` should hold `owner` weakly, or it lives for ever. The handler
-  /// itself is whoever's that triggers it: this does not keep it.
+  /// Calls `body` at each trigger for as long as `owner` lives. `body` should hold `owner` weakly, or it lives for ever. The
+  /// handler itself is whoever's that triggers it: this does not keep it.
   @discardableResult
   public func add(_ owner: any AnyObject & Sendable, _ body: @escaping Body) -> Canceller {
     add(owner, as: ObjectIdentifier(owner), body)
   }
 
-  /// The same for an owner that is known by `id`. It may be another object than `owner`, which triggers keep alive while they call `body`:
-  /// then `isOwned` says, on any thread and under a lock of this handler, whether it lives.
+  /// The same for an owner that is known by `id`. It may be another object than `owner`, which triggers keep alive while they
+  /// call `body`: then `isOwned` says, on any thread and under a lock of this handler, whether it lives.
   func add(
     _ owner: any AnyObject & Sendable, as id: ObjectIdentifier, isOwned: (@Sendable () -> Bool)? = nil, _ body: @escaping Body
   ) -> Canceller {

@@ -1,11 +1,13 @@
 package import SystemPackage
 
-/// Makes or replaces a file so that, at every instant and after a power loss, it has its old content, or none, or all of its new content.
+/// Makes or replaces a file so that, at every instant and after a power loss, it has its old content, or none, or all of its new
+/// content.
 package struct AtomicFile {
   /// The file; not a symbolic link, which would be replaced by a file.
   package let path: FilePath
-  /// The new content's name for the moment before it is in its place, in the same folder: see ``UnfinishedFile``. Whoever uses one holds a
-  /// lock; what a crash left under it is removed. Nil for a random one: what dead processes left under such is looked for in the folder.
+  /// The new content's name for the moment before it is in its place, in the same folder: see ``UnfinishedFile``. Whoever uses
+  /// one holds a lock; what a crash left under it is removed. Nil for a random one: what dead processes left under such is looked
+  /// for in the folder.
   package let draft: FilePath?
   package let calls: SystemCalls
 
@@ -43,10 +45,12 @@ package struct AtomicFile {
     try folder?.synchronize()
   }
 
-  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but looks at what it replaced, and puts it back if a program that knows of no
-  /// lock has just saved it, or goes on to write it. Where the file system cannot exchange two files, it looks before alone.
+  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but looks at what it replaced, and puts it back if a program that
+  /// knows of no lock has just saved it, or goes on to write it. Where the file system cannot exchange two files, it looks before
+  /// alone.
   ///
-  /// - Parameter isExpected: whether the content was made for what has this status, links not followed; nil where nothing is there.
+  /// - Parameter isExpected: whether the content was made for what has this status, links not followed; nil where nothing is
+  ///   there.
   /// - Returns: false where it was made for something else, which is in its place.
   package func exchange(
     with bytes: RawSpan, mode: UInt32, like: FileStatus?, beforeRename: (FileStatus) throws(StoreError) -> Void,
@@ -67,7 +71,8 @@ package struct AtomicFile {
       throw error
     }
     calls.reached?(.listReplaced)
-    // What fails from here on leaves what was replaced under its name. It is looked at twice: what was saved by now is back at once.
+    // What fails from here on leaves what was replaced under its name. It is looked at twice: what was saved by now is back at
+    // once.
     var isOurs = try file.former(isExpected)
     let synced = Result { () throws(StoreError) in if isOurs { try folder.synchronize() } }
     if isOurs { isOurs = try file.former(isExpected) }

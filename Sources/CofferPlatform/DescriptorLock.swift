@@ -14,8 +14,8 @@ package final class DescriptorLock: Sendable {
   /// Lets the lock go at once, whoever still holds this object.
   package func release() { _ = coffer_ofd_unlock(descriptor) }
 
-  /// The lock of the file `path`, which is made where it is missing, unless `making` is false; nil while somebody else holds it, in
-  /// this process or another.
+  /// The lock of the file `path`, which is made where it is missing, unless `making` is false; nil while somebody else holds it,
+  /// in this process or another.
   ///
   /// - Throws: ``StoreError`` `.denied`, `.readOnly`, `.noSpace`, `.io`.
   package static func take(_ path: FilePath, making: Bool = true) throws(StoreError) -> DescriptorLock? {

@@ -1,8 +1,8 @@
 package import Dispatch
 package import SystemPackage
 
-/// A thread of its own for work that blocks, as Dispatch's threads are few and a silent client would hold one of them; and for work that is
-/// done later: Dispatch's timers and sources end the process where it has no descriptor free for them.
+/// A thread of its own for work that blocks, as Dispatch's threads are few and a silent client would hold one of them; and for
+/// work that is done later: Dispatch's timers and sources end the process where it has no descriptor free for them.
 package enum DetachedThread {
   private final class Work {
     let body: @Sendable () -> Void
@@ -11,8 +11,8 @@ package enum DetachedThread {
 
   /// Starts a thread with a stack of `stackBytes` bytes that runs `body` and ends.
   ///
-  /// - Throws: `StoreError` of kind ``StoreError/Kind/io(errno:)`` or another one of the system's when there can be no more threads; it
-  ///   names `place`. `body` is then never run.
+  /// - Throws: `StoreError` of kind ``StoreError/Kind/io(errno:)`` or another one of the system's when there can be no more
+  ///   threads; it names `place`. `body` is then never run.
   package static func start(stackBytes: Int, place: FilePath, _ body: @escaping @Sendable () -> Void) throws(StoreError) {
     let work = Unmanaged.passRetained(Work(body))
     let code = coffer_detached_thread(
@@ -43,8 +43,8 @@ package enum DetachedThread {
 
 /// What a process that was forked without exec cannot do.
 ///
-/// It shares its parent's epoll(7) descriptor, with which Dispatch waits, and has none of the threads of its queues: what is put on one
-/// there is never done, and a source made there reaches the parent as an event about memory that the parent does not have.
+/// It shares its parent's epoll(7) descriptor, with which Dispatch waits, and has none of the threads of its queues: what is put
+/// on one there is never done, and a source made there reaches the parent as an event about memory that the parent does not have.
 package enum ForkedChild {
   /// Throws ``StoreError/Kind/afterFork`` in such a process.
   package static func refuse(_ what: String, place: String) throws(StoreError) {

@@ -17,7 +17,8 @@ package enum DirectoryWatch {
   /// Calls `receive` on a thread of all watches, on which it must not wait, until the subscription is cancelled or released.
   ///
   /// - Parameter names: the files of `folder` that count. The others' events cost a few microseconds each.
-  /// - Throws: ``StoreError/Kind/io(_:)`` where the system's limits are reached, `.notFound` where there is no such folder, `.denied`.
+  /// - Throws: ``StoreError/Kind/io(_:)`` where the system's limits are reached, `.notFound` where there is no such folder,
+  ///   `.denied`.
   package static func start(
     _ folder: FilePath, names: Set<String>, _ receive: @escaping @Sendable (Notice) -> Void
   ) throws(StoreError) -> Subscription {

@@ -68,8 +68,8 @@ package struct LockPauses {
 
 /// The moment at which a wait for a lock ends.
 ///
-/// It is a number of its own and no `ContinuousClock.Instant`: the size of that one is found out at run time, and every write, which hands
-/// one down without waiting, would pay for it.
+/// It is a number of its own and no `ContinuousClock.Instant`: the size of that one is found out at run time, and every write,
+/// which hands one down without waiting, would pay for it.
 package struct LockDeadline: Sendable {
   /// Nanoseconds since the machine was started, with the time it was suspended.
   private let moment: Int64

@@ -32,7 +32,8 @@ package enum KernelFile {
     return line.dropFirst(name.count).split(whereSeparator: { $0 == " " || $0 == "\t" }).first.flatMap { Int($0) }
   }
 
-  /// Bytes are compared, not characters: whoever unlocks a vault reads four such files, and characters were 5 % of a whole `coffer vault get`.
+  /// Bytes are compared, not characters: whoever unlocks a vault reads four such files, and characters were 5 % of a whole
+  /// `coffer vault get`.
   package static func lines(_ text: String) -> [Substring] {
     text.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }
   }

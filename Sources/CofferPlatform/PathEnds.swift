@@ -2,8 +2,8 @@ package import SystemPackage
 
 /// A path's last name and what stands before it, found in its bytes.
 ///
-/// swift-system takes a path apart into all of its components for each of these questions, and checks them: in a debug build a hundred
-/// times the work, and most of what opening a vault costs.
+/// swift-system takes a path apart into all of its components for each of these questions, and checks them: in a debug build a
+/// hundred times the work, and most of what opening a vault costs.
 extension FilePath {
   /// The path without its last component: empty for a bare name, itself for the root.
   package var parent: FilePath {

@@ -1,6 +1,6 @@
 extension StoreError {
-  /// The step that an error's ``cure`` advises, finer than its kind. The library's cure names its own calls; a program around the library
-  /// that has commands for the same steps names those.
+  /// The step that an error's ``cure`` advises, finer than its kind. The library's cure names its own calls; a program around the
+  /// library that has commands for the same steps names those.
   ///
   /// The raw values cross the agent's wire.
   package enum Remedy: String, Sendable, CaseIterable {

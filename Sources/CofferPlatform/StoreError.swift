@@ -15,14 +15,15 @@ public struct StoreError: Error, Sendable {
     case refused
     /// The store, the system or a protocol cannot do this at all.
     case unsupported
-    /// Something that the call needs was not given: a credential at login, a folder of pins, the declaration of a key of a session.
+    /// Something that the call needs was not given: a credential at login, a folder of pins, the declaration of a key of a
+    /// session.
     case incomplete
     /// The closure that the caller gave threw; the error beneath is its own.
     case closureThrew
     /// Larger than `limit` bytes.
     case tooLarge(limit: Int)
-    /// A call into Coffer from inside an `update` closure, which runs under the store's lock; or a write through a router from inside a
-    /// closure of its `transaction`.
+    /// A call into Coffer from inside an `update` closure, which runs under the store's lock; or a write through a router from
+    /// inside a closure of its `transaction`.
     case reentrant
     /// The store was closed.
     case closed
@@ -46,13 +47,13 @@ public struct StoreError: Error, Sendable {
     case ambiguous
     /// Changed by someone else since it was read.
     case conflict
-    /// Part of a transaction over both stores whose outcome is not known yet: the store that decides it cannot be asked now. Once it
-    /// can, all of the transaction was made, or nothing.
+    /// Part of a transaction over both stores whose outcome is not known yet: the store that decides it cannot be asked now. Once
+    /// it can, all of the transaction was made, or nothing.
     case pending(TransactionID)
     /// The transaction was given up before it came here, and nothing of it was made.
     case givenUp
-    /// Whether the change was made is not known: the place failed while the change was made durable, or an agent was asked for it and did
-    /// not answer. Look at what is stored before trying again.
+    /// Whether the change was made is not known: the place failed while the change was made durable, or an agent was asked for it
+    /// and did not answer. Look at what is stored before trying again.
     case outcomeUnknown
 
     // The vault.
@@ -86,8 +87,8 @@ public struct StoreError: Error, Sendable {
     case otherVault
     /// Nothing shows who made the vault: a recipient sees it for the first time.
     case unproven
-    /// The open file no longer stands at its path. A plain store says so where values that it knew are not in the files that stand there now,
-    /// once, and has opened those.
+    /// The open file no longer stands at its path. A plain store says so where values that it knew are not in the files that
+    /// stand there now, once, and has opened those.
     case moved
     /// The file is a vault in use, and not all of it is in the file.
     case inUse
@@ -162,8 +163,8 @@ public struct StoreError: Error, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-  /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`. One line: control characters and others that are
-  /// not seen, which a refused name may hold, are spelled out.
+  /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`. One line: control characters and others that
+  /// are not seen, which a refused name may hold, are spelled out.
   public var description: String { (plainFacts + "; " + cure).spelledOut() }
 
   /// The same without what to do next.

@@ -1,4 +1,5 @@
-// The one place that tells the C libraries apart: every other file imports CofferPlatform and sees the system's calls and types by it.
+// The one place that tells the C libraries apart: every other file imports CofferPlatform and sees the system's calls and types
+// by it.
 @_exported public import CCofferPlatform
 
 #if canImport(Glibc)

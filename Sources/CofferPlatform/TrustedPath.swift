@@ -46,8 +46,8 @@ package enum TrustedPath {
     return geteuid() == 0 && (resolved.components.count <= 1 || trees.contains { resolved.starts(with: FilePath($0)) })
   }
 
-  /// Where `folder` leads if it is a symbolic link of this user's in a folder that nobody else can write to, as those have who keep their
-  /// settings elsewhere; any other `folder` as it is.
+  /// Where `folder` leads if it is a symbolic link of this user's in a folder that nobody else can write to, as those have who
+  /// keep their settings elsewhere; any other `folder` as it is.
   ///
   /// - Throws: ``StoreError/Kind/denied`` where others could lead the link elsewhere, `.io` for a link that leads nowhere.
   package static func throughOwnLink(_ folder: FilePath) throws(StoreError) -> FilePath {
@@ -67,8 +67,8 @@ package enum TrustedPath {
     return try checked(found, file)
   }
 
-  /// The same of a file that others may remove at any time: one that lost its last name between the search for it and the look at it
-  /// is not there.
+  /// The same of a file that others may remove at any time: one that lost its last name between the search for it and the look at
+  /// it is not there.
   package static func privatePassingFile(_ file: FilePath) throws(StoreError) -> Stat? {
     guard let found = try settled(file), found.linkCount > 0 else { return nil }
     return try checked(found, file)
@@ -93,8 +93,8 @@ package enum TrustedPath {
     return found
   }
 
-  /// What stands at `file`. A file system in user space may let the kernel say for a second that it has a second name which is gone:
-  /// then that is asked anew.
+  /// What stands at `file`. A file system in user space may let the kernel say for a second that it has a second name which is
+  /// gone: then that is asked anew.
   private static func settled(_ file: FilePath) throws(StoreError) -> Stat? {
     guard let found = try Stat.ofLink(file) else { return nil }
     guard found.linkCount > 1 else { return found }
@@ -145,8 +145,9 @@ package enum TrustedPath {
     }
   }
 
-  /// Checks that what is there of the way to `folder`, links followed, is not of another user than this one or root: made there by root, as
-  /// under sudo with the user's `HOME`, files would be lost to their owner. What cannot be looked at is left to who opens it.
+  /// Checks that what is there of the way to `folder`, links followed, is not of another user than this one or root: made there
+  /// by root, as under sudo with the user's `HOME`, files would be lost to their owner. What cannot be looked at is left to who
+  /// opens it.
   ///
   /// - Throws: ``StoreError/Kind/denied``.
   package static func checkOwner(ofWayTo folder: FilePath) throws(StoreError) {

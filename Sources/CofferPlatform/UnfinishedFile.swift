@@ -1,11 +1,12 @@
 internal import FoundationEssentials
 package import SystemPackage
 
-/// A file on its way to take the place of another. It has no name until its content is complete and durable, so that a process that dies
-/// leaves nothing of it. Two system calls then follow each other: one gives it a name, the other puts it in its place under that. Where the
-/// system has no files without a name, it has that name from its beginning.
+/// A file on its way to take the place of another. It has no name until its content is complete and durable, so that a process
+/// that dies leaves nothing of it. Two system calls then follow each other: one gives it a name, the other puts it in its place
+/// under that. Where the system has no files without a name, it has that name from its beginning.
 ///
-/// A lock on the file itself tells others that its maker lives. What a dead one left is removed by whoever writes into the folder next.
+/// A lock on the file itself tells others that its maker lives. What a dead one left is removed by whoever writes into the folder
+/// next.
 struct UnfinishedFile: ~Copyable {
   private let target: FilePath
   private let calls: SystemCalls
@@ -189,7 +190,8 @@ extension UnfinishedFile {
     return entries.filter { $0.hasPrefix(".") && $0.hasSuffix(suffix) }.sorted().map { folder.appending($0) }
   }
 
-  /// Runs `body` with the lock of the file at `path`, where its maker does not hold it. Without locks nobody can tell, and it is not run.
+  /// Runs `body` with the lock of the file at `path`, where its maker does not hold it. Without locks nobody can tell, and it is
+  /// not run.
   private static func whileAbandoned(_ path: FilePath, _ calls: SystemCalls, _ body: () -> Void) {
     let descriptor = calls.open(path.string, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
     guard descriptor >= 0 else { return }
@@ -210,6 +212,7 @@ extension UnfinishedFile {
 }
 
 extension AtomicFile {
-  /// The files in `folder` that commands of this user were about to put in the place of others when they died. Nothing is changed.
+  /// The files in `folder` that commands of this user were about to put in the place of others when they died. Nothing is
+  /// changed.
   package static func abandoned(in folder: FilePath) -> [FilePath] { UnfinishedFile.abandoned(in: folder) }
 }

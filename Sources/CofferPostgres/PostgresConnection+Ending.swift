@@ -22,8 +22,8 @@ extension PostgresConnection {
 
   /// Makes a transaction durable, after what `last` queues.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` where nobody answered, when ``isLost`` says so too, and where the server's standby may
-  ///   lack it; with any other error it was not made.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` where nobody answered, when ``isLost`` says so too, and where
+  ///   the server's standby may lack it; with any other error it was not made.
   func commit(
     at place: VaultPlace, until deadline: ContinuousClock.Instant, _ last: () throws(StoreError) -> Void
   ) throws(StoreError) {

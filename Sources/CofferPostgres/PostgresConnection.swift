@@ -2,8 +2,8 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import CofferVault
 
-/// A connection in pipeline mode: statements are queued, and ``answers(until:)`` sends them and waits for all that they answer. No wait is
-/// without end. Used from one thread at a time.
+/// A connection in pipeline mode: statements are queued, and ``answers(until:)`` sends them and waits for all that they answer.
+/// No wait is without end. Used from one thread at a time.
 final class PostgresConnection {
   private let link: PostgresLink
   /// The names of the statements that the server has prepared.
@@ -70,9 +70,11 @@ final class PostgresConnection {
     try send(sql, parameters, .rows, isKept: isKept, until: deadline)
   }
 
-  /// Queues a statement whose rows, if there are any, nobody wants. Of many the server makes the older half while the next are queued.
+  /// Queues a statement whose rows, if there are any, nobody wants. Of many the server makes the older half while the next are
+  /// queued.
   ///
-  /// - Parameter changesOne: whether it must change one row. Where it does not, it fails at the server, and with it the commit behind it.
+  /// - Parameter changesOne: whether it must change one row. Where it does not, it fails at the server, and with it the commit
+  ///   behind it.
   func perform(
     _ sql: String, _ parameters: [Parameter] = [], changesOne: Bool = false, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
@@ -156,7 +158,8 @@ final class PostgresConnection {
     return name
   }
 
-  /// A name that its text alone has: whoever shares connections of the server, as a pool does, cannot run another statement by it.
+  /// A name that its text alone has: whoever shares connections of the server, as a pool does, cannot run another statement by
+  /// it.
   private static func name(of sql: String) -> String {
     var hash: UInt64 = 14_695_981_039_346_656_037
     for byte in sql.utf8 { hash = (hash ^ UInt64(byte)) &* 1_099_511_628_211 }
@@ -178,7 +181,8 @@ final class PostgresConnection {
   /// Sends what is queued, and waits for all of its answers.
   ///
   /// - Returns: those of the statements whose rows are wanted, in their order.
-  /// - Throws: the error of the first statement that failed; those after it were not run. Where the connection is lost, ``isLost`` says so.
+  /// - Throws: the error of the first statement that failed; those after it were not run. Where the connection is lost,
+  ///   ``isLost`` says so.
   func answers(doing: String = "speak to it", until deadline: ContinuousClock.Instant) throws(StoreError) -> [PostgresResult] {
     try send(until: deadline)
     try take(queue.count, doing, until: deadline)
@@ -247,6 +251,7 @@ final class PostgresConnection {
     return found
   }
 
-  /// Waits until somebody has told something on a channel that is listened to, `bell` was rung, or `time` is over; false where it was rung.
+  /// Waits until somebody has told something on a channel that is listened to, `bell` was rung, or `time` is over; false where it
+  /// was rung.
   func waitForNotice(_ bell: Bell, for time: Duration) throws(StoreError) -> Bool { try link.waitForNotice(bell, for: time) }
 }

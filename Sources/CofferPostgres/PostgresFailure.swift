@@ -25,7 +25,8 @@ extension StoreError {
     switch state {
     case "55P03", "40001", "40P01": (.busy, "another machine is writing there: try again")
     case "57014": (.busy, "the server ended a statement that took too long: try again; coffer_timeout=SECONDS gives it more time")
-    // A change that changed nothing (`PostgresConnection.perform`), also where a question came upon it that passes over what is damaged.
+    // A change that changed nothing (`PostgresConnection.perform`), also where a question came upon it that passes over what is
+    // damaged.
     case "22012", "25P02":
       (.tampered, "a row was not changed as it should be, so nothing was: ask who changes rows and triggers, or restore a backup")
     case "25P03", "57P05": (.busy, "the server ended a transaction that took too long: try again")

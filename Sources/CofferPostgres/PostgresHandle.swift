@@ -2,7 +2,8 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import CofferVault
 
-/// One connection of libpq's, freed with this value. A child that was forked leaves it alone: its parent speaks on the same socket.
+/// One connection of libpq's, freed with this value. A child that was forked leaves it alone: its parent speaks on the same
+/// socket.
 struct PostgresHandle: ~Copyable {
   let library: coffer_libpq
   let pointer: OpaquePointer
@@ -45,8 +46,8 @@ struct PostgresHandle: ~Copyable {
     return PostgresHandle(library, pointer)
   }
 
-  /// What `place` is known by, without a server. libpq puts the parameters of a place together before it looks at them, and one that it does
-  /// not know keeps it from going on.
+  /// What `place` is known by, without a server. libpq puts the parameters of a place together before it looks at them, and one
+  /// that it does not know keeps it from going on.
   static func names(_ place: PostgresPlace) throws(StoreError) -> PlaceNames {
     let handle = try unconnected(place)
     return PlaceNames(PlaceParameters(handle.parameters), host: handle.host, name: place.name)

@@ -2,7 +2,8 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import CofferVault
 
-/// One connection to a server: what goes to it and comes from it, whether it can still be used, and every wait for it, which has an end.
+/// One connection to a server: what goes to it and comes from it, whether it can still be used, and every wait for it, which has
+/// an end.
 final class PostgresLink {
   let handle: PostgresHandle
   let place: VaultPlace
@@ -14,7 +15,8 @@ final class PostgresLink {
   private(set) var wasLate = false
   /// Bytes that came since they were counted anew, and those that the socket had when libpq was last let read it.
   private var received = 0, waiting = 0
-  /// Bytes that the answers to one queue have, at most: some four times those of 256 records with a value and a description of 64 KiB each.
+  /// Bytes that the answers to one queue have, at most: some four times those of 256 records with a value and a description of 64
+  /// KiB each.
   static let mostReceived = 128 << 20
 
   /// Connects, and sets it to pipeline mode.
@@ -120,8 +122,8 @@ final class PostgresLink {
     return isTold
   }
 
-  /// Waits until somebody has told something on a channel that is listened to, `bell` was rung, or `time` is over; false where it was rung,
-  /// and where the server said something else.
+  /// Waits until somebody has told something on a channel that is listened to, `bell` was rung, or `time` is over; false where it
+  /// was rung, and where the server said something else.
   func waitForNotice(_ bell: Bell, for time: Duration) throws(StoreError) -> Bool {
     var waiting = [
       pollfd(fd: handle.library.socket(handle.pointer), events: Int16(POLLIN), revents: 0),
@@ -152,7 +154,8 @@ final class PostgresLink {
       cure: "try again; a place may say coffer_timeout=SECONDS for another time")
   }
 
-  /// What libpq says of a server that was not reached. Part of it may be the server's, which chose it: letters alone are repeated.
+  /// What libpq says of a server that was not reached. Part of it may be the server's, which chose it: letters alone are
+  /// repeated.
   private func unreachable() -> StoreError {
     isLost = true
     let text = handle.library.error_message(handle.pointer).map { String(cString: $0) } ?? ""

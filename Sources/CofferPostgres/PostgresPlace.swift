@@ -1,9 +1,10 @@
 internal import CofferPlatform
 
-/// A vault on a PostgreSQL server: `postgresql://[user@]host[,host2]/database[?options]#name`, where the name is `main` unless it is given.
+/// A vault on a PostgreSQL server: `postgresql://[user@]host[,host2]/database[?options]#name`, where the name is `main` unless it
+/// is given.
 ///
-/// What stands before `#` is libpq's: "libpq — C Library, Connection URIs". A password is refused, as a place stands in arguments, messages
-/// and unit files; libpq finds one in `~/.pgpass`.
+/// What stands before `#` is libpq's: "libpq — C Library, Connection URIs". A password is refused, as a place stands in
+/// arguments, messages and unit files; libpq finds one in `~/.pgpass`.
 struct PostgresPlace: Sendable {
   /// The schemes that libpq knows.
   static let schemes = ["postgresql", "postgres"]

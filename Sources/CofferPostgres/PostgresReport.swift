@@ -2,9 +2,9 @@ internal import CofferPlatform
 internal import CofferVault
 
 extension PostgresServer {
-  /// Names of roles and settings are not repeated: numbers tell all that is needed. Rows of `pg_stat_replication` are there for every role,
-  /// and how a standby is waited for only for some: for a role that is not told all count as waited for. A backup that is under way and who
-  /// subscribes to some tables are no standbys.
+  /// Names of roles and settings are not repeated: numbers tell all that is needed. Rows of `pg_stat_replication` are there for
+  /// every role, and how a standby is waited for only for some: for a role that is not told all count as waited for. A backup
+  /// that is under way and who subscribes to some tables are no standbys.
   private static let question = """
     SELECT (SELECT CASE WHEN rolsuper THEN 1::bigint ELSE 0 END FROM pg_roles WHERE rolname = current_user),
       \(PostgresSchema.isAsynchronous),

@@ -9,8 +9,8 @@ final class PostgresResult {
   /// Types of columns: `BYTEAOID`, `INT8OID`.
   static let bytea: UInt32 = 17, bigint: UInt32 = 20
 
-  /// A parameter of type `bigint[]`, in binary: dimensions, whether there are NULLs, type, length and first subscript; then each number after
-  /// its length. Source: PostgreSQL, `array_recv` in "arrayfuncs.c".
+  /// A parameter of type `bigint[]`, in binary: dimensions, whether there are NULLs, type, length and first subscript; then each
+  /// number after its length. Source: PostgreSQL, `array_recv` in "arrayfuncs.c".
   static func array(of numbers: [Int64]) -> [UInt8] {
     let head = [numbers.isEmpty ? 0 : 1, 0, UInt32(bigint)] + (numbers.isEmpty ? [] : [UInt32(clamping: numbers.count), 1])
     var bytes: [UInt8] = []

@@ -14,8 +14,8 @@ extension PostgresRows {
     try finish(fill)
   }
 
-  /// Whether the state that was written last is there; nil where another one is. A commit that is still on its way is waited for: a table
-  /// of that name cannot be made meanwhile.
+  /// Whether the state that was written last is there; nil where another one is. A commit that is still on its way is waited for:
+  /// a table of that name cannot be made meanwhile.
   func isMade() throws(StoreError) -> Bool? {
     let written = lastPut
     let connection = try session.open()
@@ -32,7 +32,8 @@ extension PostgresRows {
     }
     // What the server said of its tables may be of before they were there.
     session.close()
-    // A write, so that its own commit waits for the standby: a server that was started again no longer waits with the one that is looked for.
+    // A write, so that its own commit waits for the standby: a server that was started again no longer waits with the one that is
+    // looked for.
     var found: [UInt8]?
     try beginWriting()
     do throws(StoreError) { try lendState { (bytes) throws(StoreError) in found = [UInt8](bytes) } } catch {
@@ -45,8 +46,8 @@ extension PostgresRows {
 }
 
 extension StoreError {
-  /// Whether a schema or a table could not be made because there is one: `duplicate_schema`, `duplicate_table`, and what two that make it at
-  /// once are told.
+  /// Whether a schema or a table could not be made because there is one: `duplicate_schema`, `duplicate_table`, and what two that
+  /// make it at once are told.
   var isOfSomethingThere: Bool {
     guard let failure = underlying as? PostgresFailure else { return false }
     return ["42P06", "42P07", "23505"].contains(failure.state)

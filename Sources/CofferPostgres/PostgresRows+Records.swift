@@ -1,7 +1,8 @@
 internal import CofferPlatform
 internal import CofferVault
 
-// Records. One by one they would cost a round trip each: where it was said which are asked for next, they come some hundred at a time.
+// Records. One by one they would cost a round trip each: where it was said which are asked for next, they come some hundred at a
+// time.
 extension PostgresRows {
   private var reader: RecordReader { RecordReader(rows: self) }
 

@@ -2,12 +2,12 @@ internal import CofferPlatform
 internal import CofferVault
 internal import SystemPackage
 
-/// The rows of a vault on a PostgreSQL server. It believes the server nothing but that it stores bytes: types and lengths are checked here, and
-/// what the rows say is sealed.
+/// The rows of a vault on a PostgreSQL server. It believes the server nothing but that it stores bytes: types and lengths are
+/// checked here, and what the rows say is sealed.
 ///
-/// The row of the state orders everything. A write locks it before it reads anything else, so that writers come one after the other; a read
-/// compares it with the one that it saw last, and asks for the rest in the same snapshot: by one statement where one item is read, and by a
-/// transaction where others have written since.
+/// The row of the state orders everything. A write locks it before it reads anything else, so that writers come one after the
+/// other; a read compares it with the one that it saw last, and asks for the rest in the same snapshot: by one statement where
+/// one item is read, and by a transaction where others have written since.
 final class PostgresRows: ServerRows {
   let session: PostgresSession
   let schema: String

@@ -4,9 +4,9 @@ internal import CofferVault
 
 /// Vaults on PostgreSQL servers: see <doc:SharedVault>.
 public enum PostgresVaults {
-  /// Lets this process open the vaults of places such as `postgresql://host/database#name`, as a ``/CofferVault/VaultPlace`` that a text or
-  /// a literal names. To be called once, before the first of them is opened; calling it again changes nothing. libpq is loaded when a place
-  /// first names a server.
+  /// Lets this process open the vaults of places such as `postgresql://host/database#name`, as a ``/CofferVault/VaultPlace`` that
+  /// a text or a literal names. To be called once, before the first of them is opened; calling it again changes nothing. libpq is
+  /// loaded when a place first names a server.
   ///
   /// ```swift
   /// PostgresVaults.use()
@@ -16,8 +16,8 @@ public enum PostgresVaults {
     for scheme in PostgresPlace.schemes { VaultServers.use(PostgresServer(), forScheme: scheme) }
   }
 
-  /// The variables in which libpq finds what a place does not say, but for the one with a password: who starts a program that opens the same
-  /// places hands them on. Source: "libpq — C Library, Environment Variables"; krb5(7) for the last.
+  /// The variables in which libpq finds what a place does not say, but for the one with a password: who starts a program that
+  /// opens the same places hands them on. Source: "libpq — C Library, Environment Variables"; krb5(7) for the last.
   package static let variables = [
     "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSFILE", "PGREQUIREAUTH", "PGCHANNELBINDING", "PGSERVICE",
     "PGSERVICEFILE", "PGSYSCONFDIR", "PGOPTIONS", "PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLCERT", "PGSSLKEY", "PGSSLCERTMODE",

@@ -61,8 +61,8 @@ final class PostgresSession {
   /// Seconds between two questions whether somebody is still there.
   private var seconds: Int64 { max(2, (milliseconds + 999) / 1000) }
 
-  /// Connects to the first of the place's hosts that lets this program in and can be written. libpq itself would wait for one that is silent
-  /// until the time of all is over: its `connect_timeout` is for calls that block.
+  /// Connects to the first of the place's hosts that lets this program in and can be written. libpq itself would wait for one
+  /// that is silent until the time of all is over: its `connect_timeout` is for calls that block.
   private func connect(_ parameters: PlaceParameters) throws(StoreError) -> PostgresLink {
     let options = [
       ("fallback_application_name", "coffer"), ("connect_timeout", String(seconds)), ("client_encoding", "UTF8"),
@@ -88,8 +88,8 @@ final class PostgresSession {
 
   func close() { connection = nil }
 
-  /// Has `body` begin a transaction; again where the connection that was there turns out to be gone: a server that was restarted since is there
-  /// again, and nothing was asked of it yet.
+  /// Has `body` begin a transaction; again where the connection that was there turns out to be gone: a server that was restarted
+  /// since is there again, and nothing was asked of it yet.
   func begin<Result>(_ body: (PostgresConnection) throws(StoreError) -> Result) throws(StoreError) -> Result {
     let before = made
     let connection = try open()
@@ -107,7 +107,8 @@ final class PostgresSession {
       cure: "set synchronous_commit and fsync to on; or say coffer_allow_async=1 in the place, and lose what a crash takes")
   }
 
-  /// Begins a transaction and makes tables in it by `statements`, where the server waits for its disk; it is for the caller to commit.
+  /// Begins a transaction and makes tables in it by `statements`, where the server waits for its disk; it is for the caller to
+  /// commit.
   func makeTables(_ statements: [String], _ doing: String) throws(StoreError) -> PostgresConnection {
     let connection = try open()
     do throws(StoreError) {
@@ -147,12 +148,12 @@ final class PostgresSession {
     return facts
   }
 
-  /// Sets what a connection needs where `backend` is the process that it speaks to, and looks at the tables. What a pooler hands to others
-  /// must not have it, nor a statement that is kept prepared.
+  /// Sets what a connection needs where `backend` is the process that it speaks to, and looks at the tables. What a pooler hands
+  /// to others must not have it, nor a statement that is kept prepared.
   ///
-  /// No schema that others can make things in is looked into: all names but the system's are written out. Each question has one good plan, by an
-  /// index: to think of another one for each value costs more than many of them take. A machine that is gone sends no end: the server asks for
-  /// it, as it holds locks for it.
+  /// No schema that others can make things in is looked into: all names but the system's are written out. Each question has one
+  /// good plan, by an index: to think of another one for each value costs more than many of them take. A machine that is gone
+  /// sends no end: the server asks for it, as it holds locks for it.
   private func settle(
     _ new: PostgresConnection, behind backend: String
   ) throws(StoreError) -> (backend: String, tables: PostgresResult) {
@@ -176,8 +177,9 @@ final class PostgresSession {
     return (try answers[0].text(0, 0), answers[1])
   }
 
-  /// Looks whether a pooler hands each transaction another connection: then a second client of it meets the process that the first one had, or
-  /// the first one meets another. By turns no pool has the same order as one that keeps a connection for its client.
+  /// Looks whether a pooler hands each transaction another connection: then a second client of it meets the process that the
+  /// first one had, or the first one meets another. By turns no pool has the same order as one that keeps a connection for its
+  /// client.
   private func checkPool(_ new: PostgresConnection, _ backend: String, _ parameters: PlaceParameters) throws(StoreError) {
     let other = PostgresConnection(try connect(parameters))
     for (connection, isOther) in [(other, true), (new, false), (new, false), (other, true), (new, false), (new, false)] {
@@ -213,8 +215,9 @@ enum PostgresSchema {
     table.columns.map { "\(table.name).\($0.name):\($0.type)\($0.isNullable ? "" : "!")" }.joined(separator: " ")
   }.joined(separator: " ")
 
-  /// Whether there is the schema $1, its tables, and whether this role may write to them; the same of plain values, and what the database keeps
-  /// text in. Rows of a relation that is no plain table, as of a view, are none of a vault's. Of tables that are too many, the first do.
+  /// Whether there is the schema $1, its tables, and whether this role may write to them; the same of plain values, and what the
+  /// database keeps text in. Rows of a relation that is no plain table, as of a view, are none of a vault's. Of tables that are
+  /// too many, the first do.
   static let question = """
     SELECT CASE WHEN n.oid IS NULL THEN '0' ELSE '1' END, left(\(described("NOT IN")), 4096), \(mayWrite("NOT IN")),
       left(\(described("IN")), 4096), \(mayWrite("IN")), current_setting('server_encoding')
@@ -271,7 +274,8 @@ enum PostgresSchema {
     statements(copy) + tables.map { "INSERT INTO \(copy).\($0.name) SELECT * FROM \(schema).\($0.name)" }
   }
 
-  /// What lets roles read or write all that is in a place, for who runs the server and makes the tables: also those that it makes later.
+  /// What lets roles read or write all that is in a place, for who runs the server and makes the tables: also those that it makes
+  /// later.
   static func grants(_ schema: String, readers: String, writers: String) -> [String] {
     let rights = [("SELECT", "\(readers), \(writers)"), ("INSERT, UPDATE, DELETE", writers)]
     return ["GRANT USAGE ON SCHEMA \(schema) TO \(readers), \(writers);"]
@@ -280,8 +284,8 @@ enum PostgresSchema {
   }
 }
 
-/// What a place on a server is known by in a pin's name: one for each host that its parameters name, after libpq's defaults, service file and
-/// environment were applied. Not by user, options or address: these lead to the same rows.
+/// What a place on a server is known by in a pin's name: one for each host that its parameters name, after libpq's defaults,
+/// service file and environment were applied. Not by user, options or address: these lead to the same rows.
 struct PlaceNames {
   private(set) var all: [[UInt8]] = []
 

@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferVault
 internal import Synchronization
 
-/// A lock of the server's that goes with its connection: "PostgreSQL, Advisory Locks". Whoever may connect to the database can take it too, and
-/// keep others waiting.
+/// A lock of the server's that goes with its connection: "PostgreSQL, Advisory Locks". Whoever may connect to the database can
+/// take it too, and keep others waiting.
 final class PostgresTurn: ServerTurn {
   /// Handed from the thread that made it to the one that ends it.
   private struct Held: @unchecked Sendable { let session: PostgresSession }

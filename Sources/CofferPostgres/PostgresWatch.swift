@@ -5,8 +5,9 @@ internal import SystemPackage
 
 /// A connection of its own that hears of commits to what one place names, made again whenever it is lost.
 ///
-/// It listens first and calls then, so that nothing falls between; whoever is called looks at the rows, and finds what was missed while there
-/// was no connection. A server can leave out a notice as it can leave out rows: the next look finds what it kept back.
+/// It listens first and calls then, so that nothing falls between; whoever is called looks at the rows, and finds what was missed
+/// while there was no connection. A server can leave out a notice as it can leave out rows: the next look finds what it kept
+/// back.
 final class PostgresWatch: Sendable {
   private let place: PostgresPlace
   private let bell: Bell

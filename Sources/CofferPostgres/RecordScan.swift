@@ -50,7 +50,8 @@ struct RecordScan {
     self.part = part
   }
 
-  /// The record at `index`, where it is in the batch, and whether it may stand behind it. Rows that stand before it are passed for good.
+  /// The record at `index`, where it is in the batch, and whether it may stand behind it. Rows that stand before it are passed
+  /// for good.
   mutating func record(at index: UnsafeRawBufferPointer) throws(StoreError) -> (found: ScannedRecord?, isBehind: Bool) {
     guard let batch else { return (nil, true) }
     let wanted = IndexOrder(index)

@@ -1,8 +1,8 @@
 package import CofferPlatform
 package import Synchronization
 
-/// Knows which thread asks another store for a decision while it holds a domain's locks: its own writes here would wait for themselves,
-/// and are refused instead.
+/// Knows which thread asks another store for a decision while it holds a domain's locks: its own writes here would wait for
+/// themselves, and are refused instead.
 package struct Deciding: ~Copyable {
   /// The thread's number; zero while there is none.
   @usableFromInline let thread = Atomic<UInt32>(0)

@@ -7,8 +7,8 @@ package enum DeclaredForm: Sendable {
   /// A secret.
   case secret(SecretForm)
 
-  /// What a read of the key, or the member of a family, that `router` declares as `name` would decode. Like every read it first moves
-  /// what an older program stored. Nil where nothing is stored, and where nothing is declared.
+  /// What a read of the key, or the member of a family, that `router` declares as `name` would decode. Like every read it first
+  /// moves what an older program stored. Nil where nothing is stored, and where nothing is declared.
   ///
   /// - Throws: what ``StorageRouter/value(for:)`` throws, but for a value of another type.
   package static func load(_ name: String, from router: StorageRouter) throws(StoreError) -> DeclaredForm? {

@@ -9,7 +9,8 @@ package struct DeclaredKeys {
 
   /// Collects and checks what `spaces` declare.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places, ``/CofferPlatform/StoreError/Kind/invalidName``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places,
+  ///   ``/CofferPlatform/StoreError/Kind/invalidName``.
   init(_ spaces: [any KeySpace]) throws(StoreError) {
     var declared: [String: any DeclaredKey] = [:]
     let all = spaces.flatMap(\.declaredKeys)

@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 
 extension PlainForm {
-  /// A strict order of forms: by kind, and within a kind by value, text and data byte by byte. It is for sets, which have no order of their own.
+  /// A strict order of forms: by kind, and within a kind by value, text and data byte by byte. It is for sets, which have no
+  /// order of their own.
   func isOrdered(before other: PlainForm) -> Bool { order(other) < 0 }
 
   /// Negative, zero or positive as this form comes before, is or follows `other`.

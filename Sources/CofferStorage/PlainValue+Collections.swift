@@ -40,8 +40,8 @@ extension Set: PlainValue where Element: PlainValue {
 extension Set: NativePlainValue where Element: PlainValue {}
 
 extension PlainForm {
-  /// A type whose values may be the keys of a dictionary in the clear: `String`, `Int`, and any that says so, which for an enum of
-  /// strings or integers is one word.
+  /// A type whose values may be the keys of a dictionary in the clear: `String`, `Int`, and any that says so, which for an enum
+  /// of strings or integers is one word.
   ///
   /// ```swift
   /// enum Weekday: Int, PlainForm.Key { case monday = 1, tuesday }
@@ -54,8 +54,8 @@ extension String: PlainForm.Key {}
 extension Int: PlainForm.Key {}
 
 extension Dictionary: PlainValue where Key: PlainForm.Key, Value: PlainValue {
-  /// A dictionary whose names and values all stand for one, or the JSON text of an override. A name stands for a key when it is spelled as
-  /// the key spells itself: `7` is an integer, `07` is none.
+  /// A dictionary whose names and values all stand for one, or the JSON text of an override. A name stands for a key when it is
+  /// spelled as the key spells itself: `7` is an integer, `07` is none.
   public init?(plainForm: PlainForm) {
     guard case .dictionary(let forms) = plainForm.structure else { return nil }
     var members: [Key: Value] = [:]

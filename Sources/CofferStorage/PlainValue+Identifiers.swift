@@ -15,7 +15,8 @@ extension UUID: NativePlainValue {
 }
 
 extension Decimal: NativePlainValue {
-  /// The text of a decimal number, `-12.50` or `1e-3`, also of an override; an integer; a real, as the shortest decimal that is that real.
+  /// The text of a decimal number, `-12.50` or `1e-3`, also of an override; an integer; a real, as the shortest decimal that is
+  /// that real.
   public init?(plainForm: PlainForm) {
     switch plainForm {
     case .string(let text), .argument(let text): self.init(wholeText: text)

@@ -1,4 +1,5 @@
-/// A plain value with a form of its own, which ``FormEncoder`` and ``FormDecoder`` use at any depth instead of the type's `Codable`.
+/// A plain value with a form of its own, which ``FormEncoder`` and ``FormDecoder`` use at any depth instead of the type's
+/// `Codable`.
 protocol NativePlainValue: PlainValue {}
 
 extension Bool: NativePlainValue {

@@ -14,8 +14,8 @@ extension URL: NativePlainValue {
 
   /// The path of a file URL, so that Foundation's `url(forKey:)` reads it back; the text of any other.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable`` for a URL without a scheme that begins with `/` or `~`, as only paths of files
-  ///   are stored.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable`` for a URL without a scheme that begins with `/` or `~`, as only
+  ///   paths of files are stored.
   public func plainForm() throws -> PlainForm {
     guard !Self.isPath(absoluteString) else {
       throw StoreError(

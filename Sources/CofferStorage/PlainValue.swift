@@ -7,9 +7,10 @@
 /// struct Window: Codable, PlainValue { var width = 800, height = 600 }
 /// ```
 ///
-/// `Bool`, the integers, `Float`, `Double`, `Decimal`, `String`, `Date`, `Data`, `URL`, `UUID`, arrays and sets of plain values, and dictionaries
-/// of them whose keys are `String`, `Int` or another ``PlainForm/Key`` adopt it here. A property list holds no nil: an array of
-/// optionals, or an optional of an optional, is no plain value. ``Sealed`` never does, and a `Codable` struct that holds a ``Sealed`` does not compile as plain.
+/// `Bool`, the integers, `Float`, `Double`, `Decimal`, `String`, `Date`, `Data`, `URL`, `UUID`, arrays and sets of plain values,
+/// and dictionaries of them whose keys are `String`, `Int` or another ``PlainForm/Key`` adopt it here. A property list holds no
+/// nil: an array of optionals, or an optional of an optional, is no plain value. ``Sealed`` never does, and a `Codable` struct
+/// that holds a ``Sealed`` does not compile as plain.
 public protocol PlainValue: Sendable {
   /// The value that `plainForm` stands for; nil when it stands for none of this type.
   init?(plainForm: PlainForm)

@@ -22,8 +22,8 @@ package enum Reentrancy {
     return try body()
   }
 
-  /// Throws ``/CofferPlatform/StoreError/Kind/reentrant`` when this thread runs a closure of `transaction(_:)` on the router of number `router`: a write
-  /// past that transaction would stand although it fails, and be made again when it runs again.
+  /// Throws ``/CofferPlatform/StoreError/Kind/reentrant`` when this thread runs a closure of `transaction(_:)` on the router of
+  /// number `router`: a write past that transaction would stand although it fails, and be made again when it runs again.
   package static func checkTransaction(_ router: UInt64, _ place: @autoclosure () -> String) throws(StoreError) {
     guard coffer_transaction_router() == router else { return }
     throw StoreError(

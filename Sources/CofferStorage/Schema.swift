@@ -1,6 +1,7 @@
 public import FoundationEssentials
 
-/// What a program declares to be stored, for others to compare with what is: a person who looks for leftovers, or a job that refuses a change.
+/// What a program declares to be stored, for others to compare with what is: a person who looks for leftovers, or a job that
+/// refuses a change.
 ///
 /// ```swift
 /// try app.schema.json().write(to: URL(filePath: "schema.json"))  // `coffer keys schema.json` compares it with what is stored
@@ -25,8 +26,8 @@ public struct Schema: Codable, Sendable, Equatable {
     public let route: Place
     /// The type as Swift names it, without optionals and seals.
     public let type: String
-    /// The kinds of a property list that a value of the type is read from, as ``PlainForm/kindName`` spells them; nil where only the type
-    /// itself can say, and for keys of the vault.
+    /// The kinds of a property list that a value of the type is read from, as ``PlainForm/kindName`` spells them; nil where only
+    /// the type itself can say, and for keys of the vault.
     public let kinds: [String]?
     /// What is read while nothing is stored, as JSON text; nil for none, and for keys of the vault.
     public let defaultText: String?

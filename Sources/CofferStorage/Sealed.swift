@@ -31,7 +31,8 @@ extension Sealed where Payload: Codable {
 
   /// The payload as an ordinary Swift value.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``; ``/CofferPlatform/StoreError/Kind/afterFork`` in the child of a fork, where the bytes are gone.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``; ``/CofferPlatform/StoreError/Kind/afterFork`` in the
+  ///   child of a fork, where the bytes are gone.
   public func reveal() throws(StoreError) -> Payload { try SecretCoding.decode(Payload.self, form) }
 
   /// Lends the payload to `body`.

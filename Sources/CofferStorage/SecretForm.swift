@@ -3,7 +3,8 @@ public import FoundationEssentials
 
 /// A value on its way into or out of an encrypted store: guarded bytes and what is said about them, all of it sealed at rest.
 ///
-/// Copies share the bytes, so that other metadata can be said of a secret without another copy of it. It prints as `SecretForm(•••)`.
+/// Copies share the bytes, so that other metadata can be said of a secret without another copy of it. It prints as
+/// `SecretForm(•••)`.
 public struct SecretForm: Sendable {
   @usableFromInline let box: GuardedBox
   /// Label, content type, attributes and expiry.
@@ -70,8 +71,8 @@ extension ItemMetadata {
     "oauth.token-endpoint", "oauth.revocation-endpoint", "oauth.client", "oauth.scope", "oauth.secret-in-body", "secret-service",
   ]
 
-  /// Whether Coffer believes what an attribute of that name says, so that nobody else may say it: no client of the Secret Service, no
-  /// import, no option of a command.
+  /// Whether Coffer believes what an attribute of that name says, so that nobody else may say it: no client of the Secret
+  /// Service, no import, no option of a command.
   package static func isOwn(attribute name: String) -> Bool {
     name.utf8.starts(with: own.utf8) || formerlyOwn.contains(name)
   }

@@ -2,8 +2,8 @@ internal import CofferPlatform
 
 // The plain keys that a logout removes are listed in the domain itself: a program that knows nothing of a key removes it too.
 
-/// The list of the plain keys that end with a session, as the domain stores it: a text for each key, and for each family a dictionary with
-/// what its members' names begin with, so that the list does not grow with the members.
+/// The list of the plain keys that end with a session, as the domain stores it: a text for each key, and for each family a
+/// dictionary with what its members' names begin with, so that the list does not grow with the members.
 struct SessionNames {
   private let names: [String]
   private let prefixes: [String]
@@ -11,8 +11,8 @@ struct SessionNames {
 
   /// The names in `form`, which is stored in `place`; none where there is no list.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` for anything else than an array of names. What it once listed would be left
-  ///   behind by a logout that took it for an empty list, and for good by a write that replaced it.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` for anything else than an array of names. What it once
+  ///   listed would be left behind by a logout that took it for an empty list, and for good by a write that replaced it.
   init(_ form: PlainForm?, in place: String) throws(StoreError) {
     guard let form else {
       (names, prefixes) = ([], [])

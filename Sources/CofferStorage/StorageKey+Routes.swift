@@ -147,7 +147,8 @@ extension StorageKey where R == Vault {
     traits.promotion = PromotedCoding.promotion(Wrapped.self)
   }
 
-  /// The same key, whose secret expires when `moment` says: from then on a read throws ``/CofferPlatform/StoreError/Kind/expired``.
+  /// The same key, whose secret expires when `moment` says: from then on a read throws
+  /// ``/CofferPlatform/StoreError/Kind/expired``.
   ///
   /// `moment` is asked when a value is set; nil means never.
   public func expires<Payload: Codable & Sendable>(
@@ -168,15 +169,16 @@ extension StorageKey where R == Vault {
 }
 
 extension StorageKey where R == Plain, Value == Date {
-  /// The same key, whose date is stored as a real number: the seconds since the beginning of 2001, UTC. It reads back exactly as it
-  /// was set, fraction and all, where a property list in XML has whole seconds.
+  /// The same key, whose date is stored as a real number: the seconds since the beginning of 2001, UTC. It reads back exactly as
+  /// it was set, fraction and all, where a property list in XML has whole seconds.
   ///
   /// A date that a program without this stored is read too. Other programs find a number, and not a date.
   public func storedAsSeconds() -> StorageKey<Date, Plain> { DateSeconds.key(self, { $0 }, { $0 }) }
 }
 
 extension StorageKey where R == Plain, Value == Date? {
-  /// The same key, whose date is stored as a real number of seconds since the beginning of 2001, UTC, and reads back exactly as it was set.
+  /// The same key, whose date is stored as a real number of seconds since the beginning of 2001, UTC, and reads back exactly as
+  /// it was set.
   public func storedAsSeconds() -> StorageKey<Date?, Plain> { DateSeconds.key(self, { $0 }, { $0 }) }
 }
 

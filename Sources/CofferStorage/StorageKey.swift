@@ -140,8 +140,8 @@ extension StorageKey {
     return key
   }
 
-  /// The same key, removed from its store by a logout. The logout of a program that does not know the key removes what has been stored, or
-  /// moved from a former name, since the key is declared so.
+  /// The same key, removed from its store by a logout. The logout of a program that does not know the key removes what has been
+  /// stored, or moved from a former name, since the key is declared so.
   public func endsWithSession() -> Self {
     var key = self
     key.traits.endsWithSession = true
@@ -224,9 +224,9 @@ extension StorageKey {
 /// }
 /// ```
 ///
-/// A router lists the spaces it is opened with, so that collisions are known before the first read. It sees stored properties alone: a key
-/// that is static, computed, in a collection or in a space within the space has to be returned by ``declaredKeys``, a ``Declarations``. Keys whose names are data
-/// are members of a ``StorageKeyFamily``.
+/// A router lists the spaces it is opened with, so that collisions are known before the first read. It sees stored properties
+/// alone: a key that is static, computed, in a collection or in a space within the space has to be returned by ``declaredKeys``,
+/// a ``Declarations``. Keys whose names are data are members of a ``StorageKeyFamily``.
 public protocol KeySpace: Sendable {
   /// The keys of this space: its stored properties unless it says otherwise, as one that makes keys from data does.
   var declaredKeys: [any DeclaredKey] { get }

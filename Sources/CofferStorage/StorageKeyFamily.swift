@@ -1,7 +1,8 @@
 public import CofferPlatform
 public import FoundationEssentials
 
-/// The typed address of values whose names are data: a token for each customer, a zoom for each document. Declare it once, in a ``KeySpace``.
+/// The typed address of values whose names are data: a token for each customer, a zoom for each document. Declare it once, in a
+/// ``KeySpace``.
 ///
 /// ```swift
 /// struct ServerKeys: KeySpace {
@@ -12,9 +13,9 @@ public import FoundationEssentials
 /// try app.members(of: keys.tokens)  // ["acme"]
 /// ```
 ///
-/// A member is a ``StorageKey``, for every call that takes one. All names that begin with ``prefix`` are the family's: another key or family
-/// among them is refused when the router is opened. Members are not renamed and change no type; plain members become secrets when the family
-/// is declared with `secret:` or `vaulted:`.
+/// A member is a ``StorageKey``, for every call that takes one. All names that begin with ``prefix`` are the family's: another
+/// key or family among them is refused when the router is opened. Members are not renamed and change no type; plain members
+/// become secrets when the family is declared with `secret:` or `vaulted:`.
 public struct StorageKeyFamily<Value: Sendable, R: Route>: Sendable {
   /// What the names of its members begin with: the family's name and a slash.
   public let prefix: String
@@ -26,8 +27,8 @@ public struct StorageKeyFamily<Value: Sendable, R: Route>: Sendable {
     self.pattern = pattern
   }
 
-  /// The key of the member `name`. Whether that can be a name is found when the key is used: it is not empty, and has the limits of
-  /// ``StoredName`` together with the prefix.
+  /// The key of the member `name`. Whether that can be a name is found when the key is used: it is not empty, and has the limits
+  /// of ``StoredName`` together with the prefix.
   public subscript(_ name: String) -> StorageKey<Value, R> { StorageKey(prefix + name, declaredLike: pattern) }
 }
 

@@ -3,8 +3,9 @@ public import CofferPlatform
 extension StorageRouter {
   /// The value of `key`: its default, or nil, only when nothing is stored.
   ///
-  /// It is read from one store at one moment. Between two such reads a transaction over both stores may take place, and while one does, a
-  /// value of the vault may be the new one while a plain value is still the old one. ``values(_:)`` and ``transaction(_:)`` never show half.
+  /// It is read from one store at one moment. Between two such reads a transaction over both stores may take place, and while one
+  /// does, a value of the vault may be the new one while a plain value is still the old one. ``values(_:)`` and
+  /// ``transaction(_:)`` never show half.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.undecodable`, `.expired`, `.locked`, `.pending` and the store's own failures.
   @inlinable
@@ -18,8 +19,9 @@ extension StorageRouter {
   ///
   /// A value that an older program stored and that cannot be moved is dropped in the same step.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then, unless the error
-  ///   is ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, or ``/CofferPlatform/StoreError/Kind/pending(_:)`` for a secret with a plain copy that is dropped.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has
+  ///   changed then, unless the error is ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, or
+  ///   ``/CofferPlatform/StoreError/Kind/pending(_:)`` for a secret with a plain copy that is dropped.
   @inlinable
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     try checkNoTransaction()
@@ -32,8 +34,8 @@ extension StorageRouter {
 
   /// The values of several keys from one moment: no transaction over both stores shows half.
   ///
-  /// - Throws: what ``value(for:)`` throws for any of them, ``/CofferPlatform/StoreError/Kind/locked`` naming the first key of the vault;
-  ///   ``/CofferPlatform/StoreError/Kind/busy`` when the plain values kept changing while the vault was read.
+  /// - Throws: what ``value(for:)`` throws for any of them, ``/CofferPlatform/StoreError/Kind/locked`` naming the first key of
+  ///   the vault; ``/CofferPlatform/StoreError/Kind/busy`` when the plain values kept changing while the vault was read.
   public func values<each V, each R>(_ keys: repeat StorageKey<each V, each R>) throws(StoreError) -> (repeat each V) {
     let snapshot = Transaction(on: self)
     repeat try snapshot.want(each keys)
@@ -41,12 +43,14 @@ extension StorageRouter {
     return (repeat try snapshot.value(for: each keys))
   }
 
-  /// Changes the value in place, atomically across processes. It begins with what ``value(for:)`` gives, but for an override, which is
-  /// neither read nor written: what a suite or a registered value has is changed in the domain's own copy.
+  /// Changes the value in place, atomically across processes. It begins with what ``value(for:)`` gives, but for an override,
+  /// which is neither read nor written: what a suite or a registered value has is changed in the domain's own copy.
   ///
-  /// `body` runs under the store's lock: keep it short. A Coffer call inside it throws ``/CofferPlatform/StoreError/Kind/reentrant``.
+  /// `body` runs under the store's lock: keep it short. A Coffer call inside it throws
+  /// ``/CofferPlatform/StoreError/Kind/reentrant``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; nothing has changed then, unless it is ``/CofferPlatform/StoreError/Kind/outcomeUnknown``.
+  /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; nothing has changed then, unless it is
+  ///   ``/CofferPlatform/StoreError/Kind/outcomeUnknown``.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
     try checkNoTransaction()
     try admit(key)
@@ -54,7 +58,8 @@ extension StorageRouter {
     try R.store(of: self).update(key, body)
   }
 
-  /// Removes what is stored for `key`, and in the same step what an older program stored and cannot be moved; nothing happens when nothing is.
+  /// Removes what is stored for `key`, and in the same step what an older program stored and cannot be moved; nothing happens
+  /// when nothing is.
   public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     try checkNoTransaction()
     if let former = try key.admitReplacing(on: self) { return try key.replace(by: nil, with: former, on: self) }
@@ -101,17 +106,18 @@ extension StorageRouter {
 
   /// Writes to both stores happen together or not at all, also across a crash, and only if nothing that was read has changed.
   ///
-  /// `body` runs first, without any lock, and its writes are kept back. When something it read has changed by then it runs
-  /// again, so it must have no effects but its writes. It is not asynchronous: nothing waits on a network under a lock. A write through
-  /// the router inside it throws ``/CofferPlatform/StoreError/Kind/reentrant``: that would be no part of the transaction. Another router, a store
-  /// and another service's store are no part of it either: what is written through one inside `body` is committed at once, and stays.
+  /// `body` runs first, without any lock, and its writes are kept back. When something it read has changed by then it runs again,
+  /// so it must have no effects but its writes. It is not asynchronous: nothing waits on a network under a lock. A write through
+  /// the router inside it throws ``/CofferPlatform/StoreError/Kind/reentrant``: that would be no part of the transaction. Another
+  /// router, a store and another service's store are no part of it either: what is written through one inside `body` is committed
+  /// at once, and stays.
   ///
   /// - Returns: what `body` returns.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` after 16 runs; what `body` throws, unchanged, with nothing written;
-  ///   ``/CofferPlatform/StoreError/Kind/pending(_:)`` when the transaction's outcome is not known yet, or the plain store has yet to finish it: its
-  ///   plain keys throw the same until the outcome is learnt, and then all of it was made, or nothing;
-  ///   ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` when only the vault was written, and whether it was is not known; what the stores throw, with
-  ///   nothing written.
+  ///   ``/CofferPlatform/StoreError/Kind/pending(_:)`` when the transaction's outcome is not known yet, or the plain store has
+  ///   yet to finish it: its plain keys throw the same until the outcome is learnt, and then all of it was made, or nothing;
+  ///   ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` when only the vault was written, and whether it was is not known; what
+  ///   the stores throw, with nothing written.
   public func transaction<Value>(_ body: (Transaction) throws -> Value) throws -> Value {
     try checkNoTransaction()
     return try retryingConflicts { () throws(StoreError) in
@@ -196,10 +202,12 @@ extension Batch {
 extension StorageRouter {
   /// The members of `family` that have a value, ascending, each by what ``StorageKeyFamily/subscript(_:)`` takes. Opens no value.
   ///
-  /// A secret that has expired is among them, and so is a preference that only a command line or the source has a value for. Members that
-  /// still lie where an older program stored them are moved first; one that cannot be is listed, and its first use says why.
+  /// A secret that has expired is among them, and so is a preference that only a command line or the source has a value for.
+  /// Members that still lie where an older program stored them are moved first; one that cannot be is listed, and its first use
+  /// says why.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/undeclared``, ``/CofferPlatform/StoreError/Kind/locked`` and the store's own failures.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undeclared``, ``/CofferPlatform/StoreError/Kind/locked`` and the store's own
+  ///   failures.
   public func members<V, R>(of family: StorageKeyFamily<V, R>) throws(StoreError) -> [String] {
     guard let known = keys.families.first(where: { $0.name == family.prefix }), known.site == family.site,
       known is StorageKeyFamily<V, R>

@@ -20,11 +20,12 @@ public final class StorageRouter: Sendable {
   @usableFromInline let id: UInt64
   private static let lastID = Atomic<UInt64>(0)
 
-  /// A router over two stores. What an older program stored under a former name, as a former type, or in the clear, is moved to where
-  /// the keys say: see ``migrations``.
+  /// A router over two stores. What an older program stored under a former name, as a former type, or in the clear, is moved to
+  /// where the keys say: see ``migrations``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places when two keys share a name; ``/CofferPlatform/StoreError/Kind/invalidName``;
-  ///   ``/CofferPlatform/StoreError/Kind/refused`` when an override or a registered value of the plain store names a key of the vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places when two keys share a name;
+  ///   ``/CofferPlatform/StoreError/Kind/invalidName``; ``/CofferPlatform/StoreError/Kind/refused`` when an override or a
+  ///   registered value of the plain store names a key of the vault.
   public convenience init(plain: any Store<Plain>, vault: any Store<Vault>, keys spaces: any KeySpace...) throws(StoreError) {
     try self.init(plain: plain, vault: vault, spaces: spaces)
   }
@@ -90,11 +91,12 @@ public final class StorageRouter: Sendable {
 }
 
 extension StorageRouter {
-  /// What the keys and families of this router declare, as a program may write it for others. It opens nothing, and holds no stored value.
+  /// What the keys and families of this router declare, as a program may write it for others. It opens nothing, and holds no
+  /// stored value.
   public var schema: Schema { Schema(keys) }
 
-  /// The declared plain keys, and families of keys, of text or data whose names read like those of credentials: declare them with `secret:`, and what is
-  /// stored moves into the vault.
+  /// The declared plain keys, and families of keys, of text or data whose names read like those of credentials: declare them with
+  /// `secret:`, and what is stored moves into the vault.
   public var credentialLikeKeys: [any DeclaredKey] {
     let texts: [any DeclaredKey] =
       declared.values.filter { ($0 as? any OpenedKey)?.isReadableText == true } + keys.families.filter(\.isReadableText)
@@ -114,15 +116,15 @@ extension StorageRouter {
 }
 
 extension StorageRouter {
-  /// The values that a program registers for its preferences when it opens a router: what a key reads as while neither the domain nor a
-  /// suite has a value. They stand in the source, so there are none for secrets, and they are not stored.
+  /// The values that a program registers for its preferences when it opens a router: what a key reads as while neither the domain
+  /// nor a suite has a value. They stand in the source, so there are none for secrets, and they are not stored.
   ///
   /// ```swift
   /// let app = try StorageRouter.open("com.example.app", keys: keys) { $0.register(30, for: keys.refreshSeconds) }
   /// ```
   ///
-  /// A registered value stands before the default that the key itself declares: a program registers what only it knows, the size of a screen
-  /// for example, for keys that are declared elsewhere.
+  /// A registered value stands before the default that the key itself declares: a program registers what only it knows, the size
+  /// of a screen for example, for keys that are declared elsewhere.
   public struct Registration {
     private var forms: [String: PlainForm] = [:]
     private var keys: [any DeclaredKey] = []
@@ -130,8 +132,8 @@ extension StorageRouter {
 
     package init() {}
 
-    /// Registers `value` for `key`; the last one counts, and nil is none. A value that cannot be encoded, or a key that is in none of the
-    /// router's spaces, is what opening the router throws.
+    /// Registers `value` for `key`; the last one counts, and nil is none. A value that cannot be encoded, or a key that is in
+    /// none of the router's spaces, is what opening the router throws.
     public mutating func register<Value>(_ value: Value, for key: StorageKey<Value, Plain>) {
       keys.append(key)
       do throws(StoreError) { forms[key.name] = try key.form(of: value) } catch { failure = failure ?? error }

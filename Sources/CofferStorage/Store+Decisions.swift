@@ -1,17 +1,19 @@
 public import CofferPlatform
 
-/// How to learn the outcome of a transaction whose process cannot tell it any more: from the place of the store that decides, such as its file.
+/// How to learn the outcome of a transaction whose process cannot tell it any more: from the place of the store that decides,
+/// such as its file.
 ///
 /// A router lends its vault's to its plain store. Without one, plain keys of such a transaction throw
-/// ``/CofferPlatform/StoreError/Kind/pending(_:)``. All functions are called with the plain store's lock held, and must not call that store.
-/// Throwing means that it cannot be told now.
+/// ``/CofferPlatform/StoreError/Kind/pending(_:)``. All functions are called with the plain store's lock held, and must not call
+/// that store. Throwing means that it cannot be told now.
 public struct DecisionLookup: Sendable {
   /// What the store at the place has recorded; nil where that is nothing. Writes nothing.
   public let outcome: @Sendable (TransactionID, String) throws(StoreError) -> TransactionOutcome?
-  /// What the store at the place has recorded, durable when this returns. Where that is nothing, the transaction is recorded as dropped, so that
-  /// no commit that was written and not seen, or that is still on its way, takes effect later.
+  /// What the store at the place has recorded, durable when this returns. Where that is nothing, the transaction is recorded as
+  /// dropped, so that no commit that was written and not seen, or that is still on its way, takes effect later.
   public let settle: @Sendable (TransactionID, String) throws(StoreError) -> TransactionOutcome
-  /// Drops the records of transactions that were committed, once the plain store has their changes durably. Unknown ids are ignored.
+  /// Drops the records of transactions that were committed, once the plain store has their changes durably. Unknown ids are
+  /// ignored.
   public let forget: @Sendable ([TransactionID], String) throws(StoreError) -> Void
 
   /// A lookup by three functions of the deciding store.

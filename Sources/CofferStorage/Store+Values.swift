@@ -12,7 +12,8 @@ extension Store {
 
   /// Stores `value`, or removes what is stored when it is nil. A value that cannot be encoded leaves the stored one alone.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`, and the store's own failures; nothing has changed then, unless it is `.outcomeUnknown`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`, and the store's own failures; nothing has changed
+  ///   then, unless it is `.outcomeUnknown`.
   @inlinable
   public func set<V>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     let form = try key.form(of: value)

@@ -12,8 +12,8 @@ public protocol Store<R>: Sendable {
   /// Where the values are, for messages: a path, or a word.
   var place: String { get }
 
-  /// The part of ``place`` that this store serves, where others serve the rest: a vault's service, or what a domain's names begin with.
-  /// Without an implementation of its own a store serves all of it: the part is empty.
+  /// The part of ``place`` that this store serves, where others serve the rest: a vault's service, or what a domain's names begin
+  /// with. Without an implementation of its own a store serves all of it: the part is empty.
   var part: String { get }
 
   /// The value of `name`; nil when absent, and for no other reason.
@@ -35,25 +35,25 @@ public protocol Store<R>: Sendable {
   func save(_ form: R.Form?, for name: String) throws(StoreError)
 
   /// Replaces the value of `name` by what `body` makes of it, atomically across processes. It gets what a read gives, but for an
-  /// override. `body` runs under the store's
-  /// lock; a call into any store from inside it throws ``/CofferPlatform/StoreError/Kind/reentrant``. An error from `body` changes nothing.
+  /// override. `body` runs under the store's lock; a call into any store from inside it throws
+  /// ``/CofferPlatform/StoreError/Kind/reentrant``. An error from `body` changes nothing.
   func update(_ name: String, _ body: (R.Form?) throws(StoreError) -> R.Form?) throws(StoreError)
 
   /// Applies all of `batch`, or nothing.
   ///
-  /// With a `decision`, the writes are first made durable as prepared, then the decision is made elsewhere, and they take
-  /// effect when it returns; when it throws they are dropped. When it throws ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, they are neither: a
-  /// store that outlives its process keeps them prepared until the outcome is learnt. The store's lock is held from the comparison of
-  /// the expectations until the end. With ``Batch/decides``, the id is recorded in the same atomic step as the writes and kept until
-  /// ``forget(_:)``; where it is recorded as given up already, the batch is refused.
+  /// With a `decision`, the writes are first made durable as prepared, then the decision is made elsewhere, and they take effect
+  /// when it returns; when it throws they are dropped. When it throws ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, they
+  /// are neither: a store that outlives its process keeps them prepared until the outcome is learnt. The store's lock is held
+  /// from the comparison of the expectations until the end. With ``Batch/decides``, the id is recorded in the same atomic step as
+  /// the writes and kept until ``forget(_:)``; where it is recorded as given up already, the batch is refused.
   ///
   /// A batch without writes compares its expectations and makes the decision, all under the lock, and leaves no trace: it needs
   /// no place that can be written.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/conflict`` when an expectation does not hold, before anything is written; what the decision
-  ///   throws, unchanged; ``/CofferPlatform/StoreError/Kind/pending(_:)`` where the decision's outcome is not known and could not be learnt;
-  ///   ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` where this store cannot tell whether the batch was applied. After any other error nothing was
-  ///   changed, and nothing comes back later.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/conflict`` when an expectation does not hold, before anything is written; what
+  ///   the decision throws, unchanged; ``/CofferPlatform/StoreError/Kind/pending(_:)`` where the decision's outcome is not known
+  ///   and could not be learnt; ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` where this store cannot tell whether the batch
+  ///   was applied. After any other error nothing was changed, and nothing comes back later.
   func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError)
 
   /// Drops the record of a decided transaction, once every participant has applied it. Unknown ids are ignored.
@@ -64,11 +64,12 @@ public protocol Store<R>: Sendable {
   /// Without an implementation of its own a store has no way that outlives the process.
   var decisions: DecisionLookup? { get }
 
-  /// Learns by `decisions`, at once and from now on, the outcomes of batches that were left prepared. Which store decided one, its
-  /// ``Decision/place`` says. A store that has a way already keeps it; what cannot be learnt at once is tried again when it is needed.
+  /// Learns by `decisions`, at once and from now on, the outcomes of batches that were left prepared. Which store decided one,
+  /// its ``Decision/place`` says. A store that has a way already keeps it; what cannot be learnt at once is tried again when it
+  /// is needed.
   ///
-  /// A router calls it with what its vault lends. Without an implementation of its own a store does nothing: nothing that it keeps
-  /// prepared outlives the process.
+  /// A router calls it with what its vault lends. Without an implementation of its own a store does nothing: nothing that it
+  /// keeps prepared outlives the process.
   func settle(with decisions: DecisionLookup)
 
   /// Whether another store that has its values in the same database may add its writes to the transaction of a
@@ -82,8 +83,8 @@ public protocol Store<R>: Sendable {
 
   /// The items that say of themselves, in their metadata, that a logout removes them; with their stamps, from one moment.
   ///
-  /// Without an implementation of its own a store of secrets reads all of its values, and an expired one throws. Preferences have no
-  /// metadata: there are none among them.
+  /// Without an implementation of its own a store of secrets reads all of its values, and an expired one throws. Preferences have
+  /// no metadata: there are none among them.
   func sessionItems() throws(StoreError) -> [String: R.Stamp]
 
   /// Which layers have a value for `name`, strongest first. Secrets have no layers: nothing is told of them.
@@ -91,22 +92,23 @@ public protocol Store<R>: Sendable {
   /// Without an implementation of its own a store has one layer, of what is stored.
   func explain(_ name: String) throws(StoreError) -> Explanation
 
-  /// What has a value for `name` and is no part of what is stored, for messages: `the command line`, a variable, a registered value.
+  /// What has a value for `name` and is no part of what is stored, for messages: `the command line`, a variable, a registered
+  /// value.
   ///
   /// A router does not open over a store where something has one for a key of the vault: values of that kind are in the clear.
   /// Without an implementation of its own a store has stored values alone.
   func unstoredSource(of name: String) -> String?
 
-  /// The names for which ``unstoredSource(of:)`` tells of a command line or a registered value, as far as they can be listed. Variables
-  /// cannot: one may stand for several names. Without an implementation of its own a store has stored values alone.
+  /// The names for which ``unstoredSource(of:)`` tells of a command line or a registered value, as far as they can be listed.
+  /// Variables cannot: one may stand for several names. Without an implementation of its own a store has stored values alone.
   var unstoredNames: [String] { get }
 
-  /// Returns once everything that was acknowledged survives a power loss and other programs can read it, and no trace is left of secrets
-  /// that went into the vault. Without an implementation of its own a store has that done when a write returns.
+  /// Returns once everything that was acknowledged survives a power loss and other programs can read it, and no trace is left of
+  /// secrets that went into the vault. Without an implementation of its own a store has that done when a write returns.
   func synchronize() throws(StoreError)
 
-  /// Ends the store's use: later calls throw ``/CofferPlatform/StoreError/Kind/closed``. Without an implementation of its own a store
-  /// holds nothing that has to be given back, and goes on.
+  /// Ends the store's use: later calls throw ``/CofferPlatform/StoreError/Kind/closed``. Without an implementation of its own a
+  /// store holds nothing that has to be given back, and goes on.
   func close() throws(StoreError)
 
   /// What is told of changes to stored values, whoever made them, once they are acknowledged and in their order. A write that
@@ -231,7 +233,8 @@ public struct Decision {
   /// The file whose record decides, so that any later process can look the outcome up.
   public let place: String
   /// Makes the decision, and records it under the id; nil where nothing was prepared, so that nobody will ask for it. Throwing
-  /// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` means that it may have been made; throwing anything else, that it was not and never will be.
+  /// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` means that it may have been made; throwing anything else, that it was not
+  /// and never will be.
   public let make: (TransactionID?) throws(StoreError) -> Void
   /// What ``make`` does in the other store, as far as that is known.
   package let kind: Kind

@@ -7,8 +7,8 @@ public enum StoredName {
 
   /// Returns `name` when it can name a value.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` when it is empty, longer than ``longest`` or holds a control character (which
-  ///   could forge a line in a line-based protocol or a terminal).
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` when it is empty, longer than ``longest`` or holds a control
+  ///   character (which could forge a line in a line-based protocol or a terminal).
   @discardableResult
   public static func check(_ name: String, as role: String = "key") throws(StoreError) -> String {
     if isPrintableASCII(name) { return name }

@@ -19,8 +19,9 @@ extension String {
 
   /// What follows `beginning`, where this text begins so; nil where it does not.
   ///
-  /// A combining mark may follow: it makes one character with the last of `beginning`, which `hasPrefix(_:)` then does not find. A text
-  /// that spells `beginning` otherwise, as Unicode allows, begins with it all the same: names of preferences are compared so.
+  /// A combining mark may follow: it makes one character with the last of `beginning`, which `hasPrefix(_:)` then does not find.
+  /// A text that spells `beginning` otherwise, as Unicode allows, begins with it all the same: names of preferences are compared
+  /// so.
   package func rest(after beginning: String) -> String? {
     if utf8.starts(with: beginning.utf8) { return String(utf8.dropFirst(beginning.utf8.count)) }
     return hasPrefix(beginning) ? String(dropFirst(beginning.count)) : nil

@@ -1,9 +1,9 @@
 package import CofferPlatform
 
 extension Transaction {
-  /// Removes what ends with a session from both stores, once the transaction commits: the declared keys and members of families that say
-  /// so, those in the domain's list, and the items whose sealed metadata says so; also what an older program left of them under a former
-  /// name or in the plain store. A login elsewhere that falls in between makes it run again.
+  /// Removes what ends with a session from both stores, once the transaction commits: the declared keys and members of families
+  /// that say so, those in the domain's list, and the items whose sealed metadata says so; also what an older program left of
+  /// them under a former name or in the plain store. A login elsewhere that falls in between makes it run again.
   package func endSession() throws(StoreError) {
     let ending = router.declared.values.filter(\.traits.endsWithSession)
     let families = router.keys.families.filter(\.traits.endsWithSession)

@@ -45,8 +45,8 @@ public final class Transaction {
     R.side(of: self).writes[key.name] = .remove
   }
 
-  /// Changes the value of `key`, once the transaction commits. It begins with what ``value(for:)`` gives, but for an override, which
-  /// is neither read nor written.
+  /// Changes the value of `key`, once the transaction commits. It begins with what ``value(for:)`` gives, but for an override,
+  /// which is neither read nor written.
   ///
   /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; this transaction's value of the key is unchanged then.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {

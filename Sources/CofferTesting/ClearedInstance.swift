@@ -6,8 +6,8 @@ internal import Foundation
 internal import SystemPackage
 internal import Testing
 
-/// The name of a test's own domain: the module, the file up to its first dot, the function up to its parentheses, and what tells it from
-/// another that reads so.
+/// The name of a test's own domain: the module, the file up to its first dot, the function up to its parentheses, and what tells
+/// it from another that reads so.
 enum TestDomain {
   /// Characters of what is read, at most. It is ASCII, and leaves the digits room in a name of
   /// ``/CofferDefaults/DefaultsDomain/longestName`` bytes.
@@ -16,13 +16,14 @@ enum TestDomain {
   static func name(_ function: String, _ fileID: String, of test: Test.ID? = Test.current?.id) -> String {
     let parts = fileID.split(separator: "/").map { $0.prefix { $0 != "." } } + [function.prefix { $0 != "(" }]
     let text = parts.map { part in String(part.map { isPlain($0) ? $0 : "_" }) }.joined(separator: ".")
-    // A suite's init is one function for all of its tests, and one name for those of all suites of a file. The line where the test stands
-    // is left out: with each edit above it there would be another domain, and the files of the former one would stay.
+    // A suite's init is one function for all of its tests, and one name for those of all suites of a file. The line where the
+    // test stands is left out: with each edit above it there would be another domain, and the files of the former one would stay.
     let path = test.map { [$0.moduleName] + $0.nameComponents } ?? []
     return "\(text.prefix(longestText)).\(digits(of: ([fileID, function] + path).joined(separator: "\n")))"
   }
 
-  /// The same in every run, so that a run finds the files of the last one, and adds none. FNV-1a of 64 bits (Fowler, Noll and Vo).
+  /// The same in every run, so that a run finds the files of the last one, and adds none. FNV-1a of 64 bits (Fowler, Noll and
+  /// Vo).
   private static func digits(of text: String) -> String {
     let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(hash, radix: 16)
@@ -40,12 +41,13 @@ extension DefaultsStore {
   /// let controller = ThemeController(defaults: try .makeClearedInstance())
   /// ```
   ///
-  /// It lies in ``/CofferTesting/TestHome/current``, or in a folder for this user's tests. A suite may make it in its `init`, and each of
-  /// its tests has another. The cases of a parameterised test have one, and so have tests of one suite whose names differ in nothing but
-  /// the types of arguments: give those a home each with ``/CofferTesting/IsolatedDefaults``.
+  /// It lies in ``/CofferTesting/TestHome/current``, or in a folder for this user's tests. A suite may make it in its `init`, and
+  /// each of its tests has another. The cases of a parameterised test have one, and so have tests of one suite whose names differ
+  /// in nothing but the types of arguments: give those a home each with ``/CofferTesting/IsolatedDefaults``.
   ///
-  /// Where Swift Testing runs no test, as in XCTest, in a detached task or on a thread of the test's own, the calling function stands for
-  /// the test: two tests have one domain if one function, as `setUp()`, makes it for both, or two of one name in a file.
+  /// Where Swift Testing runs no test, as in XCTest, in a detached task or on a thread of the test's own, the calling function
+  /// stands for the test: two tests have one domain if one function, as `setUp()`, makes it for both, or two of one name in a
+  /// file.
   ///
   /// - Parameters:
   ///   - arguments: launch arguments that override values.
@@ -60,7 +62,8 @@ extension DefaultsStore {
     let domain = TestDomain.name(function, fileID)
     do throws(StoreError) { return try opened(domain, in: folder, arguments) } catch {
       guard error.kind == .damaged else { throw error }
-      // A run that ended in the midst of things, or one of another version: a program would have to keep these files, a test need not.
+      // A run that ended in the midst of things, or one of another version: a program would have to keep these files, a test need
+      // not.
       for name in [".\(domain).plist.coffer", "\(domain).plist"] { unlink(folder.appending(name).string) }
       return try opened(domain, in: folder, arguments)
     }

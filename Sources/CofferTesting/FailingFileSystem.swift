@@ -53,7 +53,8 @@ public final class FailingFileSystem: Sendable {
 
   /// A real plain store over this file system. No other store of the process shares its engine.
   ///
-  /// - Throws: what ``/CofferDefaults/DefaultsStore/open(domain:in:suites:registered:arguments:environment:prefix:access:damage:)`` throws.
+  /// - Throws: what
+  ///   ``/CofferDefaults/DefaultsStore/open(domain:in:suites:registered:arguments:environment:prefix:access:damage:)`` throws.
   public func openDefaults(
     _ domain: String, in folder: FilePath, arguments: [String] = []
   ) throws(StoreError) -> DefaultsStore {

@@ -11,8 +11,8 @@ internal import Synchronization
 /// #expect(storage.sets["user_id"] == 1)
 /// ```
 ///
-/// Opening a router reads too: it looks for what older programs left, and for readable copies of secrets. A test that counts reads
-/// calls ``resetCounts()`` before what it is about.
+/// Opening a router reads too: it looks for what older programs left, and for readable copies of secrets. A test that counts
+/// reads calls ``resetCounts()`` before what it is about.
 ///
 /// Values go through their coding as in any store, and it passes the conformance suite.
 public final class MockStore<R: Route>: Store {
@@ -34,8 +34,8 @@ public final class MockStore<R: Route>: Store {
     /// A value is stored or removed.
     case set
   }
-  /// Decides whether a call on a name fails, and how. Where all names are listed, that is the empty one. It may look at what the store
-  /// has counted and holds.
+  /// Decides whether a call on a name fails, and how. Where all names are listed, that is the empty one. It may look at what the
+  /// store has counted and holds.
   public typealias Failure = @Sendable (Call, String) -> StoreError?
 
   private let state = Mutex(State())
@@ -59,8 +59,8 @@ public final class MockStore<R: Route>: Store {
   /// The names that were asked for, by any call, in order.
   public var inputs: [String] { counts.withLock(\.inputs) }
 
-  /// What is stored. Setting it counts as nothing and is told to nobody. Of names that Unicode holds for one, which are several in a vault,
-  /// it has one.
+  /// What is stored. Setting it counts as nothing and is told to nobody. Of names that Unicode holds for one, which are several
+  /// in a vault, it has one.
   public var values: [String: R.Form] {
     get {
       state.withLock { state in

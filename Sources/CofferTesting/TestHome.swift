@@ -48,8 +48,8 @@ public final class TestHome: Sendable {
     }
   }
 
-  /// The home's vault as the store of `service`, unlocked; made at the first call, with the least cost of a passphrase that a vault
-  /// accepts: some 10 ms instead of half a second.
+  /// The home's vault as the store of `service`, unlocked; made at the first call, with the least cost of a passphrase that a
+  /// vault accepts: some 10 ms instead of half a second.
   public func makeVault(service: String) throws(StoreError) -> VaultStore {
     if FileManager.default.fileExists(atPath: places.vault.description) {
       let store = try VaultStore(service: service, vault: places.openVault())

@@ -3,7 +3,8 @@ public import CofferStorage
 
 /// A handle to one stored value, which may be out of reach: each read and write can throw, and there is no reading past that.
 ///
-/// Handles of the vault are these. Say with ``onFailure(use:_:)`` what a failure does, and the handle becomes a ``PersistedValue``.
+/// Handles of the vault are these. Say with ``onFailure(use:_:)`` what a failure does, and the handle becomes a
+/// ``PersistedValue``.
 public protocol ThrowingPersistedValue<Value>: Sendable {
   /// What is read and written.
   associatedtype Value: Sendable
@@ -20,8 +21,8 @@ public protocol ThrowingPersistedValue<Value>: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError``; what was stored is unchanged then.
   func save(_ value: Value) throws(StoreError)
 
-  /// Reads, changes and stores. For a value of a store that is one atomic step, across all handles and processes; `body` runs under
-  /// the store's lock, and a Coffer call inside it throws.
+  /// Reads, changes and stores. For a value of a store that is one atomic step, across all handles and processes; `body` runs
+  /// under the store's lock, and a Coffer call inside it throws.
   ///
   /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; nothing has changed then.
   func mutate(_ body: (inout Value) throws -> Void) throws
@@ -204,7 +205,8 @@ extension PersistedValue {
     AnyPersistedValue(PersistedValues.Member(base: self, path: path))
   }
 
-  /// A member of the value, nil while that is absent. Writing it then does nothing; neither does writing nil, which it cannot hold.
+  /// A member of the value, nil while that is absent. Writing it then does nothing; neither does writing nil, which it cannot
+  /// hold.
   public subscript<Whole, Member: Sendable>(
     dynamicMember path: any WritableKeyPath<Whole, Member> & Sendable
   ) -> AnyPersistedValue<Member?> where Value == Whole? {

@@ -89,7 +89,8 @@ final class LastValue<Value: Sendable>: Sendable {
 }
 
 extension StorageRouter {
-  /// A handle to the value of a declared key. Keys of the vault give one without `wrappedValue`, until `onFailure(use:_:)` was written.
+  /// A handle to the value of a declared key. Keys of the vault give one without `wrappedValue`, until `onFailure(use:_:)` was
+  /// written.
   public func persistedValue<Value, R>(for key: StorageKey<Value, R>) -> PersistedValues.Stored<Value, R> {
     PersistedValues.Stored(key, in: .router(self))
   }

@@ -5,8 +5,9 @@ internal import Synchronization
 extension PersistedValues {
   /// A value that tells of its changes: the present value first, and then the newest whenever it is another.
   ///
-  /// What a change is, is for the value's source to say: its store, which tells of every handle's and every process's writes; or what
-  /// ``/CofferValues/PersistedValue/subject(didChange:)`` was given, and nothing else; or, where there is neither, this subject's own writes.
+  /// What a change is, is for the value's source to say: its store, which tells of every handle's and every process's writes; or
+  /// what ``/CofferValues/PersistedValue/subject(didChange:)`` was given, and nothing else; or, where there is neither, this
+  /// subject's own writes.
   public final class Subject<Value: Sendable>: PersistedValue {
     /// As it is declared: see the protocol.
     public typealias Sensitivity = Undisclosed
@@ -55,15 +56,16 @@ extension PersistedValues {
       }
     }
 
-    /// Calls `body` with the value now, and then whenever it is another, until it is cancelled or `owner` is gone. An owner has one closure
-    /// for each subject; a second one takes the place of the first. A value that cannot be read is reported, and `body` gets the fallback.
+    /// Calls `body` with the value now, and then whenever it is another, until it is cancelled or `owner` is gone. An owner has
+    /// one closure for each subject; a second one takes the place of the first. A value that cannot be read is reported, and
+    /// `body` gets the fallback.
     ///
-    /// It is called with the present value on the calling thread, before this returns, and later on a queue of the store's, one call after
-    /// the other; where the source is no store, on the thread that sets the value or triggers the source. It never gets the same value
-    /// twice in a row, and of changes in quick succession it may get the last alone.
+    /// It is called with the present value on the calling thread, before this returns, and later on a queue of the store's, one
+    /// call after the other; where the source is no store, on the thread that sets the value or triggers the source. It never
+    /// gets the same value twice in a row, and of changes in quick succession it may get the last alone.
     ///
-    /// The observation keeps the subject and its store alive. What it held is released when it ends; after an owner's end, at the next
-    /// change or within about a minute.
+    /// The observation keeps the subject and its store alive. What it held is released when it ends; after an owner's end, at the
+    /// next change or within about a minute.
     ///
     /// - Throws: what ``/CofferStorage/ChangeFeed/subscribe(_:)`` throws.
     @discardableResult
@@ -77,9 +79,8 @@ extension PersistedValues {
       }
     }
 
-    /// The same on the main actor, for what belongs to it: a window, a view's model, any object there, `Sendable` or not. `body` gets the owner,
-    /// which is held weakly, and so need not capture it.
-    /// `actor` is `.shared`.
+    /// The same on the main actor, for what belongs to it: a window, a view's model, any object there, `Sendable` or not. `body`
+    /// gets the owner, which is held weakly, and so need not capture it. `actor` is `.shared`.
     ///
     /// - Throws: what ``observe(_:_:)`` throws.
     @MainActor @discardableResult

@@ -6,36 +6,37 @@ public import SystemPackage
 extension Credentials {
   /// The key file at `path`, read into guarded memory and nowhere else.
   ///
-  /// A file that other users can read is noted in the log `coffer`, as the command line does. A named pipe is read to its end: the call waits
-  /// for whoever writes it.
+  /// A file that other users can read is noted in the log `coffer`, as the command line does. A named pipe is read to its end:
+  /// the call waits for whoever writes it.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be read, `.tooLarge`
-  ///   above 1 MiB.
+  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be
+  ///   read, `.tooLarge` above 1 MiB.
   public init(keyFileAt path: FilePath) throws(StoreError) { self.init(keyFile: try Self.keyFile(at: path)) }
 
   /// The passphrase in the file at `path`, without one line end after it. A named pipe is read to its end, as a key file is.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be read, `.unfitSecret` for an
-  ///   empty passphrase, `.tooLarge` above 1 024 bytes.
+  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be
+  ///   read, `.unfitSecret` for an empty passphrase, `.tooLarge` above 1 024 bytes.
   public init(passphraseFileAt path: FilePath) throws(StoreError) { self.init(passphrase: try Self.passphrase(at: path)) }
 
   /// What the environment of this process names, where the command line looks too, but for a prompt. All of it is taken:
   ///
   /// - the key file at `COFFER_KEY_FILE`,
-  /// - the passphrase in the file at `COFFER_PASSPHRASE_FILE`, or else in `$CREDENTIALS_DIRECTORY/coffer.passphrase`, where systemd puts the
-  ///   credentials of a service (systemd.exec(5), `LoadCredential=`),
+  /// - the passphrase in the file at `COFFER_PASSPHRASE_FILE`, or else in `$CREDENTIALS_DIRECTORY/coffer.passphrase`, where
+  ///   systemd puts the credentials of a service (systemd.exec(5), `LoadCredential=`),
   /// - the identity in the file at `COFFER_IDENTITY`.
   ///
   /// ```swift
   /// let vault = try Places.standard().openVault().unlock(with: .standard())
   /// ```
   ///
-  /// `COFFER_PASSPHRASE` is the command line's alone: whoever may read this process's environment would have it, and a library cannot take
-  /// it away from other threads.
+  /// `COFFER_PASSPHRASE` is the command line's alone: whoever may read this process's environment would have it, and a library
+  /// cannot take it away from other threads.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/noCredentials`` where none of these is set; ``/CofferPlatform/StoreError/Kind/unsupported`` for a
-  ///   `COFFER_PASSPHRASE_FILE` of `-`, standard input, which is the program's; ``/CofferPlatform/StoreError/Kind/damaged`` for an identity's
-  ///   file with a line that is none; what reading one of the files throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/noCredentials`` where none of these is set;
+  ///   ``/CofferPlatform/StoreError/Kind/unsupported`` for a `COFFER_PASSPHRASE_FILE` of `-`, standard input, which is the
+  ///   program's; ``/CofferPlatform/StoreError/Kind/damaged`` for an identity's file with a line that is none; what reading one
+  ///   of the files throws.
   public static func standard() throws(StoreError) -> Credentials {
     var found = Credentials()
     found.keyFile = try fromEnvironment("COFFER_KEY_FILE", keyFile)
@@ -120,8 +121,8 @@ extension SecretBytes {
     do { return try prefix(count - drop) } catch { throw StoreError(memory: error) }
   }
 
-  /// These bytes without the newline that a shell or an editor adds to one line. Several lines stay exact: an SSH key without its last
-  /// newline is broken.
+  /// These bytes without the newline that a shell or an editor adds to one line. Several lines stay exact: an SSH key without its
+  /// last newline is broken.
   package borrowing func withoutNewlineOfOneLine() throws(StoreError) -> SecretBytes {
     let isOneLine = withUnsafeBytes { $0.firstIndex(of: UInt8(ascii: "\n")) == $0.count - 1 }
     if isOneLine { return try withoutTrailingNewline(.lineFeed) }

@@ -2,11 +2,11 @@ package import CofferPlatform
 package import CofferStorage
 internal import FoundationEssentials
 
-/// The record of transactions over both stores that a vault decided. It is unsealed and says nothing of items: whoever next takes the
-/// plain store's lock can settle what a killed process left, without any key.
+/// The record of transactions over both stores that a vault decided. It is unsealed and says nothing of items: whoever next takes
+/// the plain store's lock can settle what a killed process left, without any key.
 package enum DecidedTransactions {
-  /// How long ``settle(_:in:)`` waits for another writer of the vault, in milliseconds: its caller holds the plain store's lock, for which
-  /// others wait 5 s.
+  /// How long ``settle(_:in:)`` waits for another writer of the vault, in milliseconds: its caller holds the plain store's lock,
+  /// for which others wait 5 s.
   private static let patience: Int32 = 1_000
 
   /// What a vault lends to the plain stores beside it.
@@ -23,11 +23,11 @@ package enum DecidedTransactions {
     return try database.read { () throws(StoreError) in try database.outcomes.outcome(of: transaction) }
   }
 
-  /// What became of `transaction` in the vault at `place`, durably. Where nothing is recorded, it is dropped: a commit that was written and
-  /// not seen is overwritten, and one that comes later is refused.
+  /// What became of `transaction` in the vault at `place`, durably. Where nothing is recorded, it is dropped: a commit that was
+  /// written and not seen is overwritten, and one that comes later is refused.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written, `.busy` when another process writes it for longer than a second,
-  ///   or when 256 transactions were dropped within a minute.
+  /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written, `.busy` when another process writes it for
+  ///   longer than a second, or when 256 transactions were dropped within a minute.
   package static func settle(_ transaction: TransactionID, in place: VaultPlace) throws(StoreError) -> TransactionOutcome {
     let database = try place.rows(patience: patience)
     let now = Milliseconds.count(Date())
@@ -45,8 +45,8 @@ package enum DecidedTransactions {
     return outcome
   }
 
-  /// Drops the records of `transactions` that both stores have durably. Ids that are not there are ignored, and where none is, nothing is
-  /// written.
+  /// Drops the records of `transactions` that both stores have durably. Ids that are not there are ignored, and where none is,
+  /// nothing is written.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written.
   package static func forget(_ transactions: [TransactionID], in place: VaultPlace) throws(StoreError) {

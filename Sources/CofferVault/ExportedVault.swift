@@ -12,8 +12,8 @@ package enum StoredContent: Sendable {
 
 /// A new vault that is made of items of another: with no key, slot or id of it, and no former content of an item.
 package enum ExportedVault {
-  /// Makes one at `target`, which `fill` gives its items and returns how many. On a server it stands there, without items and opened by
-  /// `credentials` alone, until it has them; this machine then remembers it in `pins`.
+  /// Makes one at `target`, which `fill` gives its items and returns how many. On a server it stands there, without items and
+  /// opened by `credentials` alone, until it has them; this machine then remembers it in `pins`.
   static func make(
     at target: VaultPlace, of vault: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
     pins: FilePath?, _ fill: (OpenVault) throws(StoreError) -> Int

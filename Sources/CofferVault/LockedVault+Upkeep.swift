@@ -21,8 +21,9 @@ extension LockedVault {
   /// - Parameters:
   ///   - target: the new file.
   ///   - progress: called now and then with the pages of the file that are copied and their total.
-  /// - Throws: `StoreError` `.alreadyExists` (nothing is replaced), `.denied`, `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`, and what
-  ///   ``checkAge()`` throws, as a backup of an older copy would be taken for one of the vault; nothing is left behind then.
+  /// - Throws: `StoreError` `.alreadyExists` (nothing is replaced), `.denied`, `.noSpace`, `.readOnly`, `.busy`, `.damaged`,
+  ///   `.io`, and what ``checkAge()`` throws, as a backup of an older copy would be taken for one of the vault; nothing is left
+  ///   behind then.
   public func backup(
     to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
@@ -72,8 +73,8 @@ public struct PinMemory: Sendable, Equatable {
 extension LockedVault {
   /// What the pins in the options' folder say. Changes nothing.
   ///
-  /// - Throws: `StoreError` `.damaged` for a pin that is unreadable, `.denied` for one that is not this user's private file, `.incomplete`
-  ///   when the options name no folder.
+  /// - Throws: `StoreError` `.damaged` for a pin that is unreadable, `.denied` for one that is not this user's private file,
+  ///   `.incomplete` when the options name no folder.
   public func pinMemory() throws(StoreError) -> PinMemory {
     guard let pins = options.pins else {
       throw StoreError(.incomplete, "there is no folder of pins", place: place.description, cure: "name one in the options")
@@ -94,10 +95,11 @@ extension LockedVault {
       refreshed: place.isMirror ? Milliseconds.date(record.refreshed) : nil)
   }
 
-  /// Compares the vault with what this machine remembers of it, as far as that can be done without a key: an older copy of the file that
-  /// was put back is noticed, unless it was written on since. Changes nothing.
+  /// Compares the vault with what this machine remembers of it, as far as that can be done without a key: an older copy of the
+  /// file that was put back is noticed, unless it was written on since. Changes nothing.
   ///
-  /// - Throws: `StoreError` `.rolledBack`, `.replaced`; `.damaged` for a pin that is unreadable or a vault without a state; `.denied`, `.io`.
+  /// - Throws: `StoreError` `.rolledBack`, `.replaced`; `.damaged` for a pin that is unreadable or a vault without a state;
+  ///   `.denied`, `.io`.
   public func checkAge() throws(StoreError) {
     let pins = try pinWatch()
     let database = try place.rowsToRead()
@@ -105,8 +107,8 @@ extension LockedVault {
     try check(database.read { () throws(StoreError) in try StatedAge(database) }, pins)
   }
 
-  /// Has SQLite look at every page of the file, for which no key is needed. What is in sound pages only ``UnlockedVault/verify(progress:)``
-  /// checks. Changes nothing.
+  /// Has SQLite look at every page of the file, for which no key is needed. What is in sound pages only
+  /// ``UnlockedVault/verify(progress:)`` checks. Changes nothing.
   ///
   /// - Throws: `StoreError` `.damaged`; what ``open(_:options:)`` throws.
   package func checkPages() throws(StoreError) {
@@ -155,7 +157,8 @@ public struct RepairReport: Sendable, Equatable {
   public internal(set) var records = 0
   /// What holds the vault as it was; nil when nothing could be lost.
   public internal(set) var kept: VaultPlace?
-  /// Where the vault went back to an older key: the slots of that time, all of which open it again, whoever removed them since; else none.
+  /// Where the vault went back to an older key: the slots of that time, all of which open it again, whoever removed them since;
+  /// else none.
   public internal(set) var returnedSlots: [VaultStatus.Slot] = []
 
   /// Whether there was nothing to repair.
@@ -178,18 +181,20 @@ public struct RepairReport: Sendable, Equatable {
 }
 
 extension LockedVault {
-  /// Mends what can be mended: a copy of the header from the other one, and a state that is gone or unreadable from the records that
-  /// open. The vault as it was is kept in a file beside it where anything may be lost.
+  /// Mends what can be mended: a copy of the header from the other one, and a state that is gone or unreadable from the records
+  /// that open. The vault as it was is kept in a file beside it where anything may be lost.
   ///
   /// - Parameters:
   ///   - credentials: what opens the vault.
   ///   - rebuilding: whether the state is rebuilt although it is readable, where the records do not fit it: what does not open
   ///     is dropped, and what does is believed. A vault that is whole is left as it is.
-  ///   - acceptingOlderKey: whether the vault may be repaired although its header is older than one that this machine, or the header's
-  ///     own copy, knows: with that header, secrets that were removed since open the vault again.
-  ///   - confirm: asked, before anything changes, whether that is meant where nobody said so: it is given the slots that come back.
-  /// - Throws: `StoreError` `.rolledBack` for such a header when nobody accepted it; `.tampered` when records, digests or log do not fit a readable state and nobody asked for rebuilding;
-  ///   what ``unlock(with:)`` throws; `.damaged` when too little is left.
+  ///   - acceptingOlderKey: whether the vault may be repaired although its header is older than one that this machine, or the
+  ///     header's own copy, knows: with that header, secrets that were removed since open the vault again.
+  ///   - confirm: asked, before anything changes, whether that is meant where nobody said so: it is given the slots that come
+  ///     back.
+  /// - Throws: `StoreError` `.rolledBack` for such a header when nobody accepted it; `.tampered` when records, digests or log do
+  ///   not fit a readable state and nobody asked for rebuilding; what ``unlock(with:)`` throws; `.damaged` when too little is
+  ///   left.
   public func repair(
     with credentials: consuming Credentials, rebuilding: Bool = false, acceptingOlderKey: Bool = false,
     confirm: ([VaultStatus.Slot]) -> Bool = { _ in false }

@@ -24,8 +24,8 @@ public enum SlotKind: UInt8, Sendable, CaseIterable {
   case recoveryCode = 4
   /// The X25519 key of a recipient.
   case recipient = 5
-  /// Something that this version does not know, as a security chip. The slot is kept, and gets each new key of the vault; what opens it is
-  /// another program.
+  /// Something that this version does not know, as a security chip. The slot is kept, and gets each new key of the vault; what
+  /// opens it is another program.
   case foreign = 6
 
   /// Those that this version makes and opens.
@@ -88,12 +88,13 @@ public struct LockedVault: Sendable {
 
   /// Opens the vault at `place`, changing nothing.
   ///
-  /// A program that keeps its vault in the standard place calls `Places.standard().openVault()` instead, which has the options of that
-  /// place. Without pins an older copy of the file that is put back opens like the newest: whoever wants that says
+  /// A program that keeps its vault in the standard place calls `Places.standard().openVault()` instead, which has the options of
+  /// that place. Without pins an older copy of the file that is put back opens like the newest: whoever wants that says
   /// ``VaultOptions/withoutPins``.
   ///
-  /// - Throws: `StoreError` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of the
-  ///   file or its folder), `.unsupported` and `.unavailable` (a server), `.io`, and `.replaced` for another vault than `options` expect.
+  /// - Throws: `StoreError` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of
+  ///   the file or its folder), `.unsupported` and `.unavailable` (a server), `.io`, and `.replaced` for another vault than
+  ///   `options` expect.
   public static func open(
     _ place: VaultPlace, options: VaultOptions
   ) throws(StoreError) -> LockedVault {
@@ -115,8 +116,8 @@ public struct LockedVault: Sendable {
 
   /// Unlocks with the first slot that `credentials` open. Blocks for Argon2id (about 0.3 s) where a passphrase is tried.
   ///
-  /// - Throws: `StoreError` `.wrongSecret`, `.noCredentials`, `.tampered`, `.damaged`, `.kdfMemory`; against the pin or
-  ///   the options `.rolledBack`, `.forked`, `.replaced`, `.unproven` (a recipient sees the vault for the first time and nobody said
+  /// - Throws: `StoreError` `.wrongSecret`, `.noCredentials`, `.tampered`, `.damaged`, `.kdfMemory`; against the pin or the
+  ///   options `.rolledBack`, `.forked`, `.replaced`, `.unproven` (a recipient sees the vault for the first time and nobody said
   ///   which to expect); and what ``open(_:options:)`` throws.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options))
@@ -125,8 +126,8 @@ public struct LockedVault: Sendable {
   /// Unlocks the vault although this machine's pin refuses it, and expects this vault in this state from now on: for a backup put
   /// back or a vault replaced knowingly, and where the pin itself is damaged.
   ///
-  /// - Throws: what ``unlock(with:)`` throws, but never `.rolledBack`, `.forked`, `.replaced` or `.damaged` because of the pin; the errors
-  ///   of writing the pin, which here are the point; `.incomplete` when the options name no folder of pins.
+  /// - Throws: what ``unlock(with:)`` throws, but never `.rolledBack`, `.forked`, `.replaced` or `.damaged` because of the pin;
+  ///   the errors of writing the pin, which here are the point; `.incomplete` when the options name no folder of pins.
   public func unlockAcceptingPin(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     try place.checkIsNoMirror()
     guard options.pins != nil else {
@@ -137,15 +138,16 @@ public struct LockedVault: Sendable {
 
   /// Unlocks the vault, for the first time on this machine or at this place, and remembers it from now on.
   ///
-  /// An invitation in the options or in the identity's file proves the vault, and so does the slot of another secret than a recipient's.
-  /// Where nothing does, somebody may compare what `confirm` is given with what one who has the vault sees, such as the first 32 digits of its
-  /// mark. No other call accepts such a vault. Everything that is known of it must still hold, this machine's pin too.
+  /// An invitation in the options or in the identity's file proves the vault, and so does the slot of another secret than a
+  /// recipient's. Where nothing does, somebody may compare what `confirm` is given with what one who has the vault sees, such as
+  /// the first 32 digits of its mark. No other call accepts such a vault. Everything that is known of it must still hold, this
+  /// machine's pin too.
   ///
   /// - Parameters:
   ///   - credentials: what opens the vault.
   ///   - confirm: whether the vault is the right one; asked once, and only where nothing proves it.
-  /// - Throws: what ``unlock(with:)`` throws, `.unproven` also where `confirm` says no; the errors of writing the pin, which here are the
-  ///   point; `.incomplete` when the options name no folder of pins.
+  /// - Throws: what ``unlock(with:)`` throws, `.unproven` also where `confirm` says no; the errors of writing the pin, which here
+  ///   are the point; `.incomplete` when the options name no folder of pins.
   public func join(
     with credentials: consuming Credentials, confirm: (Invitation) -> Bool = { _ in false }
   ) throws(StoreError) -> UnlockedVault {

@@ -14,15 +14,15 @@ public struct RestoreReport: Sendable, Equatable {
   public let items: Int
   /// The place that holds what stood there before; nil when nothing did.
   public let kept: VaultPlace?
-  /// Where the vault that stood there did not open, or stood apart: the backup's slots, all of which open the vault again, whoever removed
-  /// them since; else none, and the vault has the slots that it had.
+  /// Where the vault that stood there did not open, or stood apart: the backup's slots, all of which open the vault again,
+  /// whoever removed them since; else none, and the vault has the slots that it had.
   public let returnedSlots: [VaultStatus.Slot]
   /// The vault's new key, for who is to trust the vault: the backup is of an older one from now on.
   public let invitation: Invitation
 }
 
-/// A backup on its way to become a vault again: a private copy of it, found sound as far as can be told without a key. The copy goes
-/// with this value.
+/// A backup on its way to become a vault again: a private copy of it, found sound as far as can be told without a key. The copy
+/// goes with this value.
 public struct RestorableBackup: ~Copyable {
   /// The vault it is of.
   public let id: VaultID
@@ -34,11 +34,11 @@ public struct RestorableBackup: ~Copyable {
   /// The copy: the draft, or a file in it.
   private let copy: FilePath
 
-  /// Copies the backup `file` beside the vault that is, was or is to be at `place`; for a place on a server beside the backup. It may be any
-  /// vault in a file that nobody has open.
+  /// Copies the backup `file` beside the vault that is, was or is to be at `place`; for a place on a server beside the backup. It
+  /// may be any vault in a file that nobody has open.
   ///
-  /// - Throws: `StoreError` `.io` (no such file), `.inUse`, and what ``LockedVault/open(_:options:)`` throws; for a place on a server `.denied`
-  ///   too, where others could exchange what is made in the backup's folder.
+  /// - Throws: `StoreError` `.io` (no such file), `.inUse`, and what ``LockedVault/open(_:options:)`` throws; for a place on a
+  ///   server `.denied` too, where others could exchange what is made in the backup's folder.
   public init(_ file: FilePath, toRestoreAt place: VaultPlace) throws(StoreError) {
     let found: VaultPlace
     let neighbor: FilePath
@@ -70,27 +70,27 @@ public struct RestorableBackup: ~Copyable {
 
   /// Puts the backup in the place of the vault, whose content is kept in a file beside it.
   ///
-  /// The backup is unlocked and verified throughout before anything changes. Its items then become the vault's next commit, with a
-  /// generation above all that this machine has seen, and under a new key: programs that have the vault open see it as a rotation.
-  /// A file that stood there and is no readable vault is moved aside. On a server all of that is one commit, in which what was there is kept
-  /// in a schema of its own.
+  /// The backup is unlocked and verified throughout before anything changes. Its items then become the vault's next commit, with
+  /// a generation above all that this machine has seen, and under a new key: programs that have the vault open see it as a
+  /// rotation. A file that stood there and is no readable vault is moved aside. On a server all of that is one commit, in which
+  /// what was there is kept in a schema of its own.
   ///
-  /// The vault keeps the slots that it has now, so that nobody who was removed since the backup comes back: what stands there is opened for
-  /// that, with `credentials` or with `present`. Where it cannot be opened, the backup's slots open the vault again.
+  /// The vault keeps the slots that it has now, so that nobody who was removed since the backup comes back: what stands there is
+  /// opened for that, with `credentials` or with `present`. Where it cannot be opened, the backup's slots open the vault again.
   ///
   /// - Parameters:
   ///   - credentials: what opens the backup.
   ///   - present: what opens the vault that stands there, where `credentials` do not.
   ///   - options: where this machine remembers the vault, and takes turns with passphrases.
   ///   - replacing: whether another vault may be replaced, and not only an older state of the same one be put back.
-  ///   - acceptingOlderKey: whether the backup's slots may open the vault although its key was changed since the backup, or the backup's key
-  ///     is of another history: whoever was removed since has a way in again.
+  ///   - acceptingOlderKey: whether the backup's slots may open the vault although its key was changed since the backup, or the
+  ///     backup's key is of another history: whoever was removed since has a way in again.
   ///   - confirm: asked, before anything changes, whether that is meant where nobody said so: it is given the backup's slots.
   ///   - progress: called with the number of records verified and their total.
-  /// - Throws: `StoreError` `.otherVault` (another vault stands there), `.rolledBack` and `.forked` for what `acceptingOlderKey` accepts,
-  ///   `.unproven` for a backup that only a recipient's key opens and nothing proves, what unlocking and verifying a vault throws, `.busy`,
-  ///   `.noSpace`; the vault is as it was then, unless it is `.outcomeUnknown`, or the message says that the backup is in its place and may
-  ///   be lost with the power, or under which name the vault is kept.
+  /// - Throws: `StoreError` `.otherVault` (another vault stands there), `.rolledBack` and `.forked` for what `acceptingOlderKey`
+  ///   accepts, `.unproven` for a backup that only a recipient's key opens and nothing proves, what unlocking and verifying a
+  ///   vault throws, `.busy`, `.noSpace`; the vault is as it was then, unless it is `.outcomeUnknown`, or the message says that
+  ///   the backup is in its place and may be lost with the power, or under which name the vault is kept.
   public consuming func restore(
     with credentials: consuming Credentials, present: consuming Credentials = Credentials(), options: VaultOptions,
     replacing: Bool = false, acceptingOlderKey: Bool = false, confirm: ([VaultStatus.Slot]) -> Bool = { _ in false },

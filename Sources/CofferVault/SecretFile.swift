@@ -3,7 +3,8 @@ package import CofferPlatform
 internal import CofferStorage
 package import SystemPackage
 
-/// Reads secrets from files and descriptors straight into guarded memory: no buffer of the language or of the C library sees them.
+/// Reads secrets from files and descriptors straight into guarded memory: no buffer of the language or of the C library sees
+/// them.
 package enum SecretFile {
   /// Bytes of a passphrase, at most: what a vault takes.
   package static let largestPassphrase = 1024
@@ -14,9 +15,11 @@ package enum SecretFile {
   /// Bytes of an identity with all the invitations that it may have, at most.
   package static let largestIdentity = 16_384
 
-  /// The content of the file at `path`. That others can read it is noted in the log `coffer`. A named pipe is waited for: see open(2).
+  /// The content of the file at `path`. That others can read it is noted in the log `coffer`. A named pipe is waited for: see
+  /// open(2).
   ///
-  /// - Parameter warning: whether its mode says who can read it. Where a list of access rights does, the group's bits are the list's mask.
+  /// - Parameter warning: whether its mode says who can read it. Where a list of access rights does, the group's bits are the
+  ///   list's mask.
   /// - Throws: `.io(ENOENT)` where there is none, `.denied`, and what ``read(_:limit:what:)`` throws.
   package static func content(of path: FilePath, limit: Int, what: String, warning: Bool = true) throws(StoreError) -> SecretBytes
   {

@@ -8,14 +8,16 @@ internal import SystemPackage
 public enum ItemChange: Sendable {
   /// Stores a value under the name, as ``UnlockedVault/set(_:for:if:keeping:)`` does.
   case set(SecretForm, for: ItemName, if: WriteCondition = .always, keeping: Int? = nil)
-  /// Gives an item or field, expired or not, another label, content type, attributes and expiry, and leaves its value. It counts as a write:
-  /// the revision grows, and `keeping` is as for `set`. Fails with ``/CofferPlatform/StoreError/Kind/notFound`` where there is none.
+  /// Gives an item or field, expired or not, another label, content type, attributes and expiry, and leaves its value. It counts
+  /// as a write: the revision grows, and `keeping` is as for `set`. Fails with ``/CofferPlatform/StoreError/Kind/notFound`` where
+  /// there is none.
   case describe(ItemName, as: ItemMetadata, if: WriteCondition = .always, keeping: Int? = nil)
-  /// Removes the item or field of that name, as ``UnlockedVault/remove(_:if:keptUntil:)`` does; does nothing where there is none, unless the
-  /// condition asks for one.
+  /// Removes the item or field of that name, as ``UnlockedVault/remove(_:if:keptUntil:)`` does; does nothing where there is none,
+  /// unless the condition asks for one.
   case remove(ItemName, if: WriteCondition = .always, keptUntil: Date? = nil)
-  /// Gives an item, expired or not, another name, with its fields, its former contents and its dates; the condition is about what has that
-  /// name already. Fails with ``/CofferPlatform/StoreError/Kind/notFound`` where there is no such item. A field gets the name of a field.
+  /// Gives an item, expired or not, another name, with its fields, its former contents and its dates; the condition is about what
+  /// has that name already. Fails with ``/CofferPlatform/StoreError/Kind/notFound`` where there is no such item. A field gets the
+  /// name of a field.
   case move(ItemName, to: ItemName, if: WriteCondition = .absent)
 
   /// The item that changes.
@@ -37,16 +39,17 @@ extension UnlockedVault {
   /// Makes all of `changes` in one transaction, or none.
   ///
   /// - Returns: what a listing now says of each item that was set or moved, in order.
-  /// - Throws: `StoreError` `.ambiguous` for a name given twice, and what ``set(_:for:if:keeping:)`` throws; nothing has changed then,
-  ///   unless it is `.outcomeUnknown`.
+  /// - Throws: `StoreError` `.ambiguous` for a name given twice, and what ``set(_:for:if:keeping:)`` throws; nothing has changed
+  ///   then, unless it is `.outcomeUnknown`.
   @discardableResult
   public borrowing func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
     try checkNames(of: changes)
     return try core.write { (vault, sealed) throws(StoreError) in try vault.items.apply(changes, &sealed) }
   }
 
-  /// Writes all of `changes` as ``apply(_:)`` does, up to the commit, and takes them back: whoever asks a person or a server for what is
-  /// stored next hears before that whether it can be stored. Nothing has changed afterwards, and nobody is told of anything.
+  /// Writes all of `changes` as ``apply(_:)`` does, up to the commit, and takes them back: whoever asks a person or a server for
+  /// what is stored next hears before that whether it can be stored. Nothing has changed afterwards, and nobody is told of
+  /// anything.
   ///
   /// - Throws: what ``apply(_:)`` throws, `.noSpace` and `.readOnly` among it, but for `.outcomeUnknown`.
   public borrowing func rehearse(_ changes: [ItemChange]) throws(StoreError) {
@@ -68,8 +71,8 @@ extension UnlockedVault {
   /// - Parameters:
   ///   - name: the item, or the field.
   ///   - condition: what must be so for the removal to happen.
-  ///   - date: until when it can be brought back, by ``undelete(_:)``; `.distantFuture` for good. Where it is nil, all that is known of its
-  ///     past goes as well, also where it was deleted before, and so does what ends with a session in any case.
+  ///   - date: until when it can be brought back, by ``undelete(_:)``; `.distantFuture` for good. Where it is nil, all that is
+  ///     known of its past goes as well, also where it was deleted before, and so does what ends with a session in any case.
   /// - Throws: `StoreError` `.conflict` when the item is not at the revision that the condition names, and what writing throws.
   @discardableResult
   public borrowing func remove(
@@ -156,8 +159,8 @@ extension UnlockedVault {
 
   /// Applies a batch of `service` in one transaction, or nothing.
   ///
-  /// - Parameter check: throws where the batch is no longer wanted. Asked under the vault's lock: who has given the batch up by then has
-  ///   not been able to record that since, and who gives it up later will find it committed.
+  /// - Parameter check: throws where the batch is no longer wanted. Asked under the vault's lock: who has given the batch up by
+  ///   then has not been able to record that since, and who gives it up later will find it committed.
   package borrowing func commit(
     _ batch: Batch<Vault>, service: String, if check: () throws(StoreError) -> Void = { () throws(StoreError) in }
   ) throws(StoreError) {

@@ -27,16 +27,17 @@ extension UnlockedVault {
     }
   }
 
-  /// The items and fields that were deleted and can be brought back, by name. What was deleted with its item is not told of: it comes
-  /// back with it.
+  /// The items and fields that were deleted and can be brought back, by name. What was deleted with its item is not told of: it
+  /// comes back with it.
   public borrowing func deleted(service: String? = nil) throws(StoreError) -> [VaultRevision] {
     try core.read { (vault) throws(StoreError) in try vault.items.history.deleted(service: service) }
   }
 
-  /// Stores the content that `name` had at `revision` once more, with its label, attributes and expiry: as a new revision, before which
-  /// the present content is kept as any write keeps it.
+  /// Stores the content that `name` had at `revision` once more, with its label, attributes and expiry: as a new revision, before
+  /// which the present content is kept as any write keeps it.
   ///
-  /// - Throws: `StoreError` `.notFound` where there is no such item or that content is not kept, and what ``set(_:for:if:keeping:)`` throws.
+  /// - Throws: `StoreError` `.notFound` where there is no such item or that content is not kept, and what
+  ///   ``set(_:for:if:keeping:)`` throws.
   @discardableResult
   public borrowing func revert(
     _ name: ItemName, to revision: UInt64, if condition: WriteCondition = .always
@@ -50,8 +51,8 @@ extension UnlockedVault {
 
   /// Brings back what was last deleted of `name`, an item with the fields that were deleted with it.
   ///
-  /// - Throws: `StoreError` `.notFound` where nothing of it is kept, or where it is a field of an item that is not there; `.alreadyExists`
-  ///   where there is such an item; and what writing throws.
+  /// - Throws: `StoreError` `.notFound` where nothing of it is kept, or where it is a field of an item that is not there;
+  ///   `.alreadyExists` where there is such an item; and what writing throws.
   @discardableResult
   public borrowing func undelete(_ name: ItemName) throws(StoreError) -> VaultItem {
     try about(name) { () throws(StoreError) in

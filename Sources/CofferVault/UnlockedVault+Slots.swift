@@ -9,8 +9,8 @@ extension UnlockedVault {
     }
   }
 
-  /// Adds a slot for `credentials`, whatever they hold: a passphrase, a passphrase and a key file together, a generated key file, a
-  /// recovery code, or an identity. The vault's key stays as it is.
+  /// Adds a slot for `credentials`, whatever they hold: a passphrase, a passphrase and a key file together, a generated key file,
+  /// a recovery code, or an identity. The vault's key stays as it is.
   ///
   /// - Parameters:
   ///   - credentials: what will open the slot.
@@ -58,8 +58,8 @@ extension UnlockedVault {
     }
   }
 
-  /// Removes a slot by giving the vault a new key that is not sealed to it: what opened the slot opens nothing that is in the file
-  /// from now on. A copy of the file made before still opens with it.
+  /// Removes a slot by giving the vault a new key that is not sealed to it: what opened the slot opens nothing that is in the
+  /// file from now on. A copy of the file made before still opens with it.
   ///
   /// Removing the slot that this vault was unlocked with locks it: later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
   ///
@@ -86,19 +86,20 @@ extension UnlockedVault {
   /// Gives the vault a new key, seals every record under it, and seals it to all slots or to those in `only`; what opens them is
   /// not needed. Other processes that have the vault open go on without asking, unless their slot is left out.
   ///
-  /// Whoever once could read the vault's memory knows nothing of what it holds from now on. Whoever could write may have added a slot:
-  /// look at ``slots()`` first, and give those that you saw as `shown`, or name in `only` those that you know.
+  /// Whoever once could read the vault's memory knows nothing of what it holds from now on. Whoever could write may have added a
+  /// slot: look at ``slots()`` first, and give those that you saw as `shown`, or name in `only` those that you know.
   ///
-  /// One transaction: interrupted at any point, it leaves the vault as it was or as it will be. Afterwards the file is rewritten, so
-  /// that nothing is left in it that the old key opens; where another program keeps reading it, a later write does that.
+  /// One transaction: interrupted at any point, it leaves the vault as it was or as it will be. Afterwards the file is rewritten,
+  /// so that nothing is left in it that the old key opens; where another program keeps reading it, a later write does that.
   ///
   /// - Parameters:
   ///   - only: the slots that go on opening the vault; nil for all of them, also one that another program adds meanwhile.
   ///   - shown: all slots that somebody was shown before; nil where nobody was.
   ///   - progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: `StoreError` `.notFound`, `.conflict` (other slots than those of `shown`, or one of `only` changed meanwhile), `.lastSlot` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice),
-  ///   `.busy`, `.noSpace`; nothing has changed then, unless it is `.outcomeUnknown`. `.damaged` also when the key was changed, and damaged
-  ///   pages keep what the old one opens in the file: the message says so.
+  /// - Throws: `StoreError` `.notFound`, `.conflict` (other slots than those of `shown`, or one of `only` changed meanwhile),
+  ///   `.lastSlot` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice), `.busy`, `.noSpace`;
+  ///   nothing has changed then, unless it is `.outcomeUnknown`. `.damaged` also when the key was changed, and damaged pages keep
+  ///   what the old one opens in the file: the message says so.
   @discardableResult
   public borrowing func rotate(
     only: [SlotSummary.ID]? = nil, shown: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
@@ -118,8 +119,8 @@ extension UnlockedVault {
     }
   }
 
-  /// Gives a passphrase slot, the one in use unless `slot` names another, a new secret: a passphrase, or a passphrase and a key file.
-  /// The old passphrase is not asked for, so that a recovery code can replace one that was forgotten.
+  /// Gives a passphrase slot, the one in use unless `slot` names another, a new secret: a passphrase, or a passphrase and a key
+  /// file. The old passphrase is not asked for, so that a recovery code can replace one that was forgotten.
   ///
   /// Other processes that were unlocked with this slot are locked; those with other slots go on.
   ///
@@ -156,8 +157,8 @@ extension UnlockedVault {
   public enum KeyChange: Sendable {
     /// A new key: whoever has the old passphrase and an old copy of the file opens nothing that is written from now on.
     case renewed
-    /// The same key. Quick in a large vault, and enough when nobody knows the old passphrase: with it, an old copy of the file gives
-    /// away the key that is still in use.
+    /// The same key. Quick in a large vault, and enough when nobody knows the old passphrase: with it, an old copy of the file
+    /// gives away the key that is still in use.
     case kept
   }
 

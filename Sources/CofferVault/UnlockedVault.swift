@@ -17,12 +17,12 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// - Parameters:
   ///   - place: where the vault will be.
   ///   - credentials: what opens it.
-  ///   - cost: the Argon2id cost of a passphrase, which becomes the floor of all later passphrase slots; nil measures this machine:
-  ///     3 passes and more over 64, 128 or 256 MiB, half a second here, and a floor of 3 passes over 64 MiB.
+  ///   - cost: the Argon2id cost of a passphrase, which becomes the floor of all later passphrase slots; nil measures this
+  ///     machine: 3 passes and more over 64, 128 or 256 MiB, half a second here, and a floor of 3 passes over 64 MiB.
   ///   - label: a name for the slot, at most 64 bytes.
   ///   - options: how the vault is opened, and where this machine remembers it.
-  /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.noCredentials`, `.unsupported` (a server); nothing is
-  ///   left behind then.
+  /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.noCredentials`, `.unsupported` (a server);
+  ///   nothing is left behind then.
   public static func create(
     at place: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
     options: VaultOptions
@@ -47,8 +47,8 @@ public struct UnlockedVault: ~Copyable, Sendable {
     }
   }
 
-  /// The value of `name` and what a listing says of it, of one moment, so that ``WriteCondition/item(_:revision:)`` can hold a write to that
-  /// content; nil when there is no such item.
+  /// The value of `name` and what a listing says of it, of one moment, so that ``WriteCondition/item(_:revision:)`` can hold a
+  /// write to that content; nil when there is no such item.
   ///
   /// - Throws: what ``get(_:)`` throws.
   public borrowing func getWithItem(_ name: ItemName) throws(StoreError) -> (form: SecretForm, item: VaultItem)? {
@@ -93,11 +93,12 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///   - form: the value and what describes it.
   ///   - name: the item, or the field of an item that is there.
   ///   - condition: what must be so for the write to happen.
-  ///   - keeping: how many former contents are kept from now on, up to ``VaultItem/longestHistory``: those of so many writes before this
-  ///     one, of which the first now to be kept is the content that is replaced. Nil for as many as the item keeps already, a new one none.
-  ///     Of an item that ends with a session none is kept whatever is asked.
-  /// - Throws: `StoreError` `.tooLarge`, `.alreadyExists`, `.conflict`, `.notFound` (the item of a field), `.busy`, `.tampered`, `.noSpace`,
-  ///   `.io`; nothing has changed then, and nothing of it comes back. `.outcomeUnknown` when the disk fails so that nobody can tell.
+  ///   - keeping: how many former contents are kept from now on, up to ``VaultItem/longestHistory``: those of so many writes
+  ///     before this one, of which the first now to be kept is the content that is replaced. Nil for as many as the item keeps
+  ///     already, a new one none. Of an item that ends with a session none is kept whatever is asked.
+  /// - Throws: `StoreError` `.tooLarge`, `.alreadyExists`, `.conflict`, `.notFound` (the item of a field), `.busy`, `.tampered`,
+  ///   `.noSpace`, `.io`; nothing has changed then, and nothing of it comes back. `.outcomeUnknown` when the disk fails so that
+  ///   nobody can tell.
   @discardableResult
   public borrowing func set(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always, keeping: Int? = nil
@@ -148,8 +149,8 @@ extension UnlockedVault {
     }
   }
 
-  /// Removes from the file what was removed for good, where that waited as many removals came one after the other. Whoever keeps a vault
-  /// open calls it now and then; it writes nothing where nothing waits.
+  /// Removes from the file what was removed for good, where that waited as many removals came one after the other. Whoever keeps
+  /// a vault open calls it now and then; it writes nothing where nothing waits.
   package borrowing func removeOldBytes() throws(StoreError) {
     try core.run { (vault) throws(StoreError) in vault.oldBytes.removeOwedWhenDue(from: vault) }
   }
@@ -171,15 +172,16 @@ extension UnlockedVault {
     }
   }
 
-  /// What someone who is to trust this vault needs to know of it: its id, and what its key is known by. It is to be given by a way that nobody
-  /// can change, and anew when a slot was removed.
+  /// What someone who is to trust this vault needs to know of it: its id, and what its key is known by. It is to be given by a
+  /// way that nobody can change, and anew when a slot was removed.
   public borrowing func invitation() throws(StoreError) -> Invitation {
     try core.read { (vault) throws(StoreError) in Invitation(vault: vault.view.id, key: vault.view.keys.epochMark) }
   }
 
   /// Checks that the vault's key comes from that of each of `invitations`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced``, ``/CofferPlatform/StoreError/Kind/rolledBack``, ``/CofferPlatform/StoreError/Kind/forked``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced``, ``/CofferPlatform/StoreError/Kind/rolledBack``,
+  ///   ``/CofferPlatform/StoreError/Kind/forked``.
   public borrowing func check(_ invitations: [Invitation]) throws(StoreError) {
     guard !invitations.isEmpty else { return }
     try core.read { (vault) throws(StoreError) in try vault.view.check(invitations) }

@@ -7,8 +7,8 @@ public struct VaultItem: Sendable, Equatable, Identifiable {
   /// Bytes of a value, at most: 2 MiB. Sealing holds a value twice in guarded memory, plain and padded, and a process may often
   /// lock no more than 8 MiB.
   public static let largestValue = RecordLimits.largestValue
-  /// Which item or field it is, under every name that it gets and in every vault that it is exported to. What is deleted for good and stored
-  /// anew is another.
+  /// Which item or field it is, under every name that it gets and in every vault that it is exported to. What is deleted for good
+  /// and stored anew is another.
   public let id: UUID
   /// Service and account, and the field where it is one of an item.
   public let name: ItemName
@@ -52,8 +52,8 @@ public struct VaultItem: Sendable, Equatable, Identifiable {
   }
 }
 
-/// The address of an item, a service and an account, as in a keychain; or of one of its fields, further secrets of the item that are read
-/// and written by themselves. Bytes of UTF-8, never normalized.
+/// The address of an item, a service and an account, as in a keychain; or of one of its fields, further secrets of the item that
+/// are read and written by themselves. Bytes of UTF-8, never normalized.
 ///
 /// ```swift
 /// let account = try ItemName(service: "bank.example", account: "ann")
@@ -77,8 +77,8 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
     field = ""
   }
 
-  /// The name of a field of the item, at most 256 bytes. An item has up to ``VaultItem/mostFields``; they are renamed, exported and deleted
-  /// with it.
+  /// The name of a field of the item, at most 256 bytes. An item has up to ``VaultItem/mostFields``; they are renamed, exported
+  /// and deleted with it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``; see ``/CofferStorage/StoredName``.
   public func field(named field: String) throws(StoreError) -> ItemName {
@@ -92,8 +92,8 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
   /// The name of the item itself.
   public var item: ItemName { ItemName(sealed: service, account) }
 
-  /// The name of a record that is there. Another writer may have given it one that ``init(service:account:)`` refuses; it can be read
-  /// and removed by it all the same.
+  /// The name of a record that is there. Another writer may have given it one that ``init(service:account:)`` refuses; it can be
+  /// read and removed by it all the same.
   package init(sealed service: String, _ account: String, field: String = "") {
     self.service = service
     self.account = account

@@ -56,7 +56,8 @@ public struct VaultLogEntry: Sendable, Equatable {
   public let index: String?
   /// The slot concerned, 32 hexadecimal digits; nil where none is.
   public let slot: String?
-  /// The slot that the vault had been opened with, 32 hexadecimal digits: who has its secret made the change, or lent the key to who did.
+  /// The slot that the vault had been opened with, 32 hexadecimal digits: who has its secret made the change, or lent the key to
+  /// who did.
   public let openedWith: String
 
   package init(

@@ -64,8 +64,8 @@ extension VaultStore {
     try observation.known.withLock { (known) throws(StoreError) in
       var (others, own) = (VaultObservation.Survey?.none, [String: RecordVersion]())
       let done = try write { (vault, change) throws(StoreError) in
-        // Under the lock of writers: nobody comes between what is found here and the commit. It stands whatever this finds; what is not
-        // found is found at the next look.
+        // Under the lock of writers: nobody comes between what is found here and the commit. It stands whatever this finds; what
+        // is not found is found at the next look.
         if known != nil { do throws(StoreError) { others = try vault.items.survey(service, since: known) } catch {} }
         let done = try body(vault, &change)
         own = try vault.items.versions(done.keys, service: service, after: change)
@@ -132,8 +132,9 @@ extension VaultStore {
     }
   }
 
-  /// Finds what others committed, and what they are committing: the log's file is written before a commit can be seen, and nothing is heard
-  /// of the latter. Whoever commits holds the lock of writers until then: once it is ours, what was written can be read.
+  /// Finds what others committed, and what they are committing: the log's file is written before a commit can be seen, and
+  /// nothing is heard of the latter. Whoever commits holds the lock of writers until then: once it is ours, what was written can
+  /// be read.
   ///
   /// - Parameter pauses: after which it looks again where there can be no such lock.
   private func lookWithWriters(_ pauses: ArraySlice<DispatchTimeInterval>) {
@@ -198,7 +199,8 @@ extension VaultStore {
   }
 
   private static var pause: DispatchTimeInterval { .milliseconds(500) }
-  /// Who cannot write cannot have the lock: a commit takes some disk writes, each of some milliseconds, or of seconds on a busy disk.
+  /// Who cannot write cannot have the lock: a commit takes some disk writes, each of some milliseconds, or of seconds on a busy
+  /// disk.
   private static var pauses: ArraySlice<DispatchTimeInterval> {
     [.milliseconds(20), .milliseconds(500), .seconds(5), .seconds(30)]
   }
@@ -272,7 +274,8 @@ extension ItemTable {
       generation: state.generation, logged: state.logSequence, header: view.headerDigest, items: items ?? .all([:]))
   }
 
-  /// What the log tells of since `last`, in its order; nil where it tells of something else than items, or of more than ``mostFollowed``.
+  /// What the log tells of since `last`, in its order; nil where it tells of something else than items, or of more than
+  /// ``mostFollowed``.
   private func followed(
     _ service: String, since last: VaultObservation.Known
   ) throws(StoreError) -> [(name: String, version: RecordVersion?)]? {

@@ -11,8 +11,9 @@ public struct VaultOptions: Sendable, Equatable {
   public var pins: FilePath?
   /// The vault that must be found; ``/CofferPlatform/StoreError/Kind/replaced`` otherwise.
   public var expected: VaultID?
-  /// What others who have the vault said of its key, at most ``Invitation/most``: a vault whose key does not come from theirs is refused with
-  /// ``/CofferPlatform/StoreError/Kind/forked`` or ``/CofferPlatform/StoreError/Kind/rolledBack``. A recipient's first use of a vault needs one.
+  /// What others who have the vault said of its key, at most ``Invitation/most``: a vault whose key does not come from theirs is
+  /// refused with ``/CofferPlatform/StoreError/Kind/forked`` or ``/CofferPlatform/StoreError/Kind/rolledBack``. A recipient's
+  /// first use of a vault needs one.
   public var invitations: [Invitation] = []
   /// The oldest generation that is accepted; ``/CofferPlatform/StoreError/Kind/rolledBack`` below it. For machines without a pin,
   /// or to whom the number was told.
@@ -20,11 +21,12 @@ public struct VaultOptions: Sendable, Equatable {
   /// The folder of the lock that lets one passphrase of this user be hashed at a time, made with mode 0700 where it is missing;
   /// nil takes no turns. Hashing takes 64 to 256 MiB.
   public var lockFolder: FilePath?
-  /// The least Argon2id cost of a passphrase slot that this machine puts up with, beyond the vault's own floor. A slot below either that the
-  /// vault was unlocked with is raised to them after the next write, under the same passphrase; nil asks for the vault's floor alone.
+  /// The least Argon2id cost of a passphrase slot that this machine puts up with, beyond the vault's own floor. A slot below
+  /// either that the vault was unlocked with is raised to them after the next write, under the same passphrase; nil asks for the
+  /// vault's floor alone.
   public var leastCost: PassphraseCost?
-  /// Whether the descriptions of all items are kept in guarded memory while the vault is open, as an agent does, which is asked for them
-  /// again and again.
+  /// Whether the descriptions of all items are kept in guarded memory while the vault is open, as an agent does, which is asked
+  /// for them again and again.
   package var keepsIndex = false
   /// Whether the vault is open for a moment only, as for a command: on a full disk others may then be kept waiting meanwhile.
   package var isBrief = false
@@ -32,8 +34,8 @@ public struct VaultOptions: Sendable, Equatable {
   /// Nothing beyond the vault's own file is compared: an older copy of it that is put back is not noticed.
   public static let withoutPins = VaultOptions(pins: nil)
 
-  /// Options with the given parts. What is remembered of the vault is for each caller to say; nothing else is compared and no turns are
-  /// taken unless they say so.
+  /// Options with the given parts. What is remembered of the vault is for each caller to say; nothing else is compared and no
+  /// turns are taken unless they say so.
   public init(
     pins: FilePath?, expected: VaultID? = nil, invitations: [Invitation] = [], leastGeneration: UInt64? = nil,
     lockFolder: FilePath? = nil, leastCost: PassphraseCost? = nil
@@ -48,8 +50,9 @@ public struct VaultOptions: Sendable, Equatable {
 }
 
 extension VaultOptions {
-  /// Expects the vault that `text` names, as the variable `COFFER_EXPECT_VAULT` of a machine does: invitations, with spaces between them, at
-  /// most ``Invitation/most``; or else a vault's id, 32 hexadecimal digits, and perhaps a colon and the least generation.
+  /// Expects the vault that `text` names, as the variable `COFFER_EXPECT_VAULT` of a machine does: invitations, with spaces
+  /// between them, at most ``Invitation/most``; or else a vault's id, 32 hexadecimal digits, and perhaps a colon and the least
+  /// generation.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for anything else.
   public mutating func expect(_ text: String) throws(StoreError) {

@@ -9,9 +9,9 @@ public import SystemPackage
 /// let other = try LockedVault.open(.file(path), options: options)
 /// ```
 ///
-/// A URL such as `postgresql://host/database#name` names a vault on a server. A program opens those that it imports a library for, as
-/// `CofferPostgres` is; for any other, every call that opens or makes a vault throws ``/CofferPlatform/StoreError/Kind/unsupported``. A path
-/// that looks like a URL is given with `./` before it.
+/// A URL such as `postgresql://host/database#name` names a vault on a server. A program opens those that it imports a library
+/// for, as `CofferPostgres` is; for any other, every call that opens or makes a vault throws
+/// ``/CofferPlatform/StoreError/Kind/unsupported``. A path that looks like a URL is given with `./` before it.
 public struct VaultPlace: Sendable {
   private enum Kind: Sendable {
     case file(FilePath)
@@ -22,8 +22,8 @@ public struct VaultPlace: Sendable {
 
   private init(_ kind: Kind) { self.kind = kind }
 
-  /// The place that `text` names, as a user writes it: a path, or a URL. A relative path begins at the folder that is current when the vault
-  /// is opened.
+  /// The place that `text` names, as a user writes it: a path, or a URL. A relative path begins at the folder that is current
+  /// when the vault is opened.
   public init(_ text: String) {
     kind = Self.scheme(of: text).map { .server(ServerPlace(scheme: String($0), url: text)) } ?? .file(FilePath(text))
   }
@@ -38,11 +38,11 @@ public struct VaultPlace: Sendable {
   /// The vault in the file at `path`, whatever the path looks like.
   public static func file(_ path: FilePath) -> VaultPlace { VaultPlace(.file(path)) }
 
-  /// The mirror at `path` of a vault on a server, which ``UnlockedVault/mirror(to:progress:)`` of this machine made. It is read and never
-  /// written: a call that would write throws ``/CofferPlatform/StoreError/Kind/readOnly``. What is open stays as it was when it was opened,
-  /// whatever a refresh does meanwhile. It is compared with what this machine remembers of the mirror, and not with what it knows of the vault:
-  /// a mirror older than its last refresh is ``/CofferPlatform/StoreError/Kind/rolledBack``, and one that this machine has not made
-  /// ``/CofferPlatform/StoreError/Kind/unproven``.
+  /// The mirror at `path` of a vault on a server, which ``UnlockedVault/mirror(to:progress:)`` of this machine made. It is read
+  /// and never written: a call that would write throws ``/CofferPlatform/StoreError/Kind/readOnly``. What is open stays as it was
+  /// when it was opened, whatever a refresh does meanwhile. It is compared with what this machine remembers of the mirror, and
+  /// not with what it knows of the vault: a mirror older than its last refresh is ``/CofferPlatform/StoreError/Kind/rolledBack``,
+  /// and one that this machine has not made ``/CofferPlatform/StoreError/Kind/unproven``.
   public static func mirror(_ path: FilePath) -> VaultPlace { VaultPlace(.mirror(path)) }
 
   /// The vault's file; nil for a place that is none, as a mirror is.
@@ -113,12 +113,12 @@ public struct VaultPlace: Sendable {
 
   /// Checks that a place on a server is one that this program knows how to open, without asking the server.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed URL, and for one
-  ///   with a password.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed URL,
+  ///   and for one with a password.
   package func check() throws(StoreError) { if let server { try server.server().check(server.url) } }
 
-  /// Whether both are known to be one place: on one host the same database and name, whatever else their URLs say. For places that were
-  /// opened.
+  /// Whether both are known to be one place: on one host the same database and name, whatever else their URLs say. For places
+  /// that were opened.
   package func isKnown(as other: VaultPlace) -> Bool { !Set(pinned).isDisjoint(with: other.pinned) }
 
   /// Calls `body` whenever somebody may have committed to a vault on a server, and again where it throws; nil for a file.
@@ -130,8 +130,8 @@ public struct VaultPlace: Sendable {
   /// Whether it is on a server of a kind that this program opens vaults on.
   package var isOnKnownServer: Bool { server.map { VaultServers.server(forScheme: $0.scheme) != nil } ?? false }
 
-  /// A turn at a vault on a server; nil while somebody else has it. It is one for all that is in the vault: a lock for each item would tell the
-  /// server which one is meant.
+  /// A turn at a vault on a server; nil while somebody else has it. It is one for all that is in the vault: a lock for each item
+  /// would tell the server which one is meant.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a file, which is locked itself.
   package func serverTurn() throws(StoreError) -> (any ServerTurn)? {
@@ -190,7 +190,8 @@ extension VaultPlace: Hashable {
 }
 
 extension VaultPlace: CustomStringConvertible {
-  /// The path, or the URL; of one that may hold a password, and of one of a server that this program knows nothing of, the scheme alone.
+  /// The path, or the URL; of one that may hold a password, and of one of a server that this program knows nothing of, the scheme
+  /// alone.
   public var description: String {
     switch kind {
     case .file(let path), .mirror(let path): path.string

@@ -71,8 +71,8 @@ public struct VaultStatus: Sendable, Equatable {
       self.isInUse = isInUse
     }
   }
-  /// Whether sealed bytes of an older key, or of what was removed for good, are still in the file or its write-ahead log, because another
-  /// program kept reading it: the next write removes them.
+  /// Whether sealed bytes of an older key, or of what was removed for good, are still in the file or its write-ahead log, because
+  /// another program kept reading it: the next write removes them.
   public let oldBytesRemain: Bool
   package init(
     items: Int, generation: UInt64, epoch: UInt64, created: Date, rotated: Date, slots: [Slot], oldBytesRemain: Bool

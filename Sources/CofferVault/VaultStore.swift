@@ -47,11 +47,11 @@ public final class VaultStore: Store {
 
   deinit { observation.feed?.end() }
 
-  /// Unlocks, for all stores of this vault; does nothing when the vault is unlocked already. Blocks for Argon2id where a passphrase is tried, and other
-  /// calls with it: until it returns they could only be told that the vault is locked.
+  /// Unlocks, for all stores of this vault; does nothing when the vault is unlocked already. Blocks for Argon2id where a
+  /// passphrase is tried, and other calls with it: until it returns they could only be told that the vault is locked.
   ///
-  /// - Throws: what ``LockedVault/unlock(with:)`` throws; ``/CofferPlatform/StoreError/Kind/afterFork`` in the child of a fork, where the vault was
-  ///   unlocked as it was forked.
+  /// - Throws: what ``LockedVault/unlock(with:)`` throws; ``/CofferPlatform/StoreError/Kind/afterFork`` in the child of a fork,
+  ///   where the vault was unlocked as it was forked.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) {
     try held.unlock(with: credentials)
   }

@@ -6,9 +6,10 @@ public enum WriteCondition: Sendable, Equatable {
   case always
   /// Nothing may be there: ``/CofferPlatform/StoreError/Kind/alreadyExists`` otherwise.
   case absent
-  /// The item's revision must be this one: ``/CofferPlatform/StoreError/Kind/conflict`` otherwise. An item that was removed for good and
-  /// stored anew counts from 1 again, so that it may be at this revision too.
+  /// The item's revision must be this one: ``/CofferPlatform/StoreError/Kind/conflict`` otherwise. An item that was removed for
+  /// good and stored anew counts from 1 again, so that it may be at this revision too.
   case revision(UInt64)
-  /// It must be this very item, as ``VaultItem/id`` names it, at this revision: ``/CofferPlatform/StoreError/Kind/conflict`` otherwise.
+  /// It must be this very item, as ``VaultItem/id`` names it, at this revision: ``/CofferPlatform/StoreError/Kind/conflict``
+  /// otherwise.
   case item(UUID, revision: UInt64)
 }

@@ -14,7 +14,8 @@ struct DependencyTests {
       targets: [.target(name: "app", dependencies: [.product(name: "Coffer", package: "IDENTITY")])])
     """
 
-  /// The packages that SwiftPM fetches for a package that names this one with `traits`; the test is skipped where it can reach none.
+  /// The packages that SwiftPM fetches for a package that names this one with `traits`; the test is skipped where it can reach
+  /// none.
   private func fetched(_ traits: String) throws -> [String] {
     let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-dependency-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A number from a vault's file can be any: an unchecked sum of it would end the process. `ByteReader` hands out eight bytes through
-/// `FileCounter` alone, and these hold the ways around it closed.
+/// A number from a vault's file can be any: an unchecked sum of it would end the process. `ByteReader` hands out eight bytes
+/// through `FileCounter` alone, and these hold the ways around it closed.
 @Suite struct NumberTests {
   private func vaultFiles() throws -> [SourceFile] {
     try Package.files(of: "CofferVault").filter { !$0.path.hasSuffix("Format/FileCounter.swift") }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// How large a type may become before it is several: what many files extend, nobody sees as a whole, and in each of them everything that
-/// is not `private` is visible to all others.
+/// How large a type may become before it is several: what many files extend, nobody sees as a whole, and in each of them
+/// everything that is not `private` is visible to all others.
 @Suite struct TypeSizeTests {
   /// Files of a module that declare or extend one type, at most.
   private static let mostFiles = 6

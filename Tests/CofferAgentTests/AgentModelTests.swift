@@ -8,8 +8,8 @@ import Testing
 
 @testable import CofferAgent
 
-/// The model of the agent's locking does what the code does, and the code what the model does: see `Tests/Models`. One caller makes the steps of
-/// all threads, of which the agent makes each under its lock.
+/// The model of the agent's locking does what the code does, and the code what the model does: see `Tests/Models`. One caller
+/// makes the steps of all threads, of which the agent makes each under its lock.
 @Suite(.serialized, .tags(.campaign), .wholeRun)
 struct AgentModelTests {
   /// A vault as the agent holds it, and the unlocks that it has been asked for.

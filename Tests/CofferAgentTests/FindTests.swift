@@ -41,7 +41,8 @@ import Testing
     }
   }
 
-  /// Whether `text` is in `whole`, by characters, of which a carriage return and a newline are one: Foundation's `contains` looks at scalars.
+  /// Whether `text` is in `whole`, by characters, of which a carriage return and a newline are one: Foundation's `contains` looks
+  /// at scalars.
   private static func holds(_ whole: String, _ text: String) -> Bool {
     text.isEmpty || whole.lowercased().firstRange(of: text.lowercased()) != nil
   }

@@ -10,8 +10,8 @@ import Testing
   private let name: ItemName
   init() throws { name = try ItemName(service: "app", account: "token") }
 
-  /// An agent that holds a vault of epoch 2, and invitations to it: of the epoch before, of its own, of another history's second epoch and
-  /// third one, and of another vault.
+  /// An agent that holds a vault of epoch 2, and invitations to it: of the epoch before, of its own, of another history's second
+  /// epoch and third one, and of another vault.
   private func held() throws -> (
     agent: TestAgent, first: Invitation, now: Invitation, fork: Invitation, later: Invitation, other: Invitation
   ) {

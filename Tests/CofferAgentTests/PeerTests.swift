@@ -95,8 +95,8 @@ import Testing
     #expect(try agent.client().isRunning())
   }
 
-  /// An agent of another version of the protocol: answers each frame as that version does one that it cannot read, and ends when it is
-  /// asked to in its own version.
+  /// An agent of another version of the protocol: answers each frame as that version does one that it cannot read, and ends when
+  /// it is asked to in its own version.
   private static func serve(version: UInt8, at place: AgentPlace) throws -> DispatchSemaphore {
     let listener = try place.listen(), ended = DispatchSemaphore(value: 0)
     // The agent waits for more than clients, and so never for one in accept(2).

@@ -17,7 +17,8 @@ private struct Keys: KeySpace {
   let token = StorageKey("token", secret: Token.self).expires { $0.expiry }.endsWithSession()
 }
 
-/// A session whose secrets the agent keeps, and whose credential has expired: nobody gets its value, and the session goes on without.
+/// A session whose secrets the agent keeps, and whose credential has expired: nobody gets its value, and the session goes on
+/// without.
 @Suite struct SessionTests {
   private let keys = Keys()
 

@@ -98,8 +98,8 @@ extension SecretForm {
 
 /// Two clocks that a test sets.
 ///
-/// A thread that reads `awake` gets a `sinceBoot` of the same moment next: a test that lets a minute pass between the two would else look
-/// like a machine that was suspended.
+/// A thread that reads `awake` gets a `sinceBoot` of the same moment next: a test that lets a minute pass between the two would
+/// else look like a machine that was suspended.
 final class HandClock: Sendable {
   private struct Times {
     var boot = Duration.seconds(1000), awake = Duration.seconds(1000)

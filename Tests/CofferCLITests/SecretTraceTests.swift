@@ -4,8 +4,8 @@ import Testing
 
 @testable import CofferCLI
 
-/// A canary goes through every command that handles a secret. While each of them holds it, all that others can see of the processes
-/// is searched: words, environment, name; and afterwards every file, the shell's history, and what a crash leaves.
+/// A canary goes through every command that handles a secret. While each of them holds it, all that others can see of the
+/// processes is searched: words, environment, name; and afterwards every file, the shell's history, and what a crash leaves.
 @Suite(.tags(.process), .defaultRun)
 struct SecretTraceTests {
   private static let canary = "canary-Zk3vQ9sLw8Xy2Bn5Rt7U"

@@ -109,7 +109,8 @@ struct FoldFaultTests {
     #expect(untilTheNextLookIsDue())
     _ = disk.events()
     try store.save(.integer(2), for: "b")
-    // The new file under its first name, which is not noted, as it is brought into order, and the write itself, which waits for no disk.
+    // The new file under its first name, which is not noted, as it is brought into order, and the write itself, which waits for
+    // no disk.
     #expect(disk.events() == [.sync, .record])
   }
 

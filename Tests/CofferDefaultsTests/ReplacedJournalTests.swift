@@ -8,8 +8,8 @@ import Testing
 
 @testable import CofferDefaults
 
-/// Other files in the place of those that running stores use: whoever knows of a value that is not there says so once, and nothing is written over
-/// what was put there.
+/// Other files in the place of those that running stores use: whoever knows of a value that is not there says so once, and
+/// nothing is written over what was put there.
 @Suite struct ReplacedJournalTests {
   private let files = FileManager.default
 

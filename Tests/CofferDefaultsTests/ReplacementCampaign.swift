@@ -2,12 +2,14 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A domain's files are copied, moved, put back and deleted by real tools, under processes that write: see PlainStore.md, *Limits*.
+/// A domain's files are copied, moved, put back and deleted by real tools, under processes that write: see PlainStore.md,
+/// *Limits*.
 @Suite(.tags(.campaign, .process, .slow), .wholeRun) struct ReplacementCampaign {
   /// Which files come back.
   enum Scope {
     case journal
-    /// Each value is there or named if nobody looks in between: a list that is put back beside the journal in use is another program's edit.
+    /// Each value is there or named if nobody looks in between: a list that is put back beside the journal in use is another
+    /// program's edit.
     case both
     /// The journal stays the same file, so that the list is an edit.
     case list
@@ -18,7 +20,8 @@ import Testing
     let name: String
     var needs: String?
     let scope: Scope
-    /// Whether it writes into files that are in use: only while the processes stand still, as a record may be torn else, which they call damaged.
+    /// Whether it writes into files that are in use: only while the processes stand still, as a record may be torn else, which
+    /// they call damaged.
     var isInPlace = false
     /// Keeps a copy, while the processes stand still.
     var save = ""

@@ -2,7 +2,8 @@ import CofferTestSupport
 import Foundation
 import SystemPackage
 
-/// A domain in `config`, three processes that write it and one that reads it, stepped through their input, and a shell at work beside them.
+/// A domain in `config`, three processes that write it and one that reads it, stepped through their input, and a shell at work
+/// beside them.
 ///
 /// Each process writes names of its own, with numbers that grow.
 final class ReplacementWorld {
@@ -15,7 +16,8 @@ final class ReplacementWorld {
   private(set) var trace: [String] = []
   private(set) var failures: [String] = []
   private(set) var counts: [String: Int] = [:]
-  /// Whether a tool has written a file under its name while the processes went on: what they meet may be torn, and they call it damaged.
+  /// Whether a tool has written a file under its name while the processes went on: what they meet may be torn, and they call it
+  /// damaged.
   private var mayBeDamaged = false
   private(set) var isDamaged = false
 

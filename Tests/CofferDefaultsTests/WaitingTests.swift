@@ -38,7 +38,8 @@ struct WaitingTests {
     }
     let found = answers.withLock { $0 }
     #expect(found.map(\.kind) == Array(repeating: .busy, count: 5))
-    // One after the other, 5 s would lie between each answer and the next. Together they come, whatever the machine's speed, closer than that.
+    // One after the other, 5 s would lie between each answer and the next. Together they come, whatever the machine's speed,
+    // closer than that.
     let times = found.map(\.after)
     #expect(try #require(times.max()) - #require(times.min()) < .seconds(5))
     #expect(reads > 0)

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Inputs that a fuzzer found: as few as reach all the code that it has reached, and those that once did harm. `.ci/fuzz` goes on from them.
+/// Inputs that a fuzzer found: as few as reach all the code that it has reached, and those that once did harm. `.ci/fuzz` goes on
+/// from them.
 @Suite struct SeedTests {
   private static let parsers = VaultParsers.all + PostgresParsers.all + DefaultsParsers.all + CommandLineParsers.all
   /// Those that have what they need here.

@@ -11,8 +11,8 @@ import Testing
 @Suite(.tags(.campaign, .process, .root), .wholeRun) struct NetworkFaultCampaign {
   /// What the place says, in seconds.
   private static let patience = 1
-  /// A connection is waited for, and an answer, each for the place's time and two seconds; a connection that turns out to be lost is made once
-  /// more. As long again for a machine that has other things to do.
+  /// A connection is waited for, and an answer, each for the place's time and two seconds; a connection that turns out to be lost
+  /// is made once more. As long again for a machine that has other things to do.
   private static let longestRead = Double(4 * (patience + 2))
   /// Beside that a commit's lost answer is looked for, for fifteen seconds and one last look.
   private static let longestWrite = longestRead + 15 + longestRead

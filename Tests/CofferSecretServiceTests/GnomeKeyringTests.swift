@@ -8,8 +8,8 @@ import Testing
 /// Random operations, each asked of this service and of gnome-keyring, each on a bus of its own: both answer the same.
 ///
 /// What is known to differ is left out of the choices, for these reasons:
-/// - gnome-keyring replaces an item that has more attributes than are given; the specification says the same ones, and so does Coffer. All items
-///   here have attributes of the same names.
+/// - gnome-keyring replaces an item that has more attributes than are given; the specification says the same ones, and so does
+///   Coffer. All items here have attributes of the same names.
 /// - Of several items with equal attributes it replaces any, and Coffer the oldest. There is one at most here.
 /// - It adds `xdg:schema` with a general value to each item, which is taken off here; Coffer keeps what it is given.
 /// - It forgets content types and always says `text/plain`; Coffer says what was given. They are not compared.

@@ -293,8 +293,8 @@ import Testing
     Issue.record("nobody came too late while another one was answered")
   }
 
-  /// Two calls that come while the vault is held for ten times as long as the service has patience for, what it answered, and whether they were
-  /// done; fewer where the machine is too busy for calls at all.
+  /// Two calls that come while the vault is held for ten times as long as the service has patience for, what it answered, and
+  /// whether they were done; fewer where the machine is too busy for calls at all.
   private func callsOfTwo(patience: Int) throws -> [(refusal: String, isDone: Bool)] {
     let service = try TestService(patience: .milliseconds(patience), delay: .milliseconds(50))
     let address = service.bus.address
@@ -370,7 +370,8 @@ import Testing
     #expect(service.attempts == [true], "after a dismissal nobody is asked")
   }
 
-  /// A window that nobody answers. It says in `folder` that it is open, and that it was told to close, and then closes once it may.
+  /// A window that nobody answers. It says in `folder` that it is open, and that it was told to close, and then closes once it
+  /// may.
   private func window(_ folder: TestFolder) -> String {
     let place = folder.path.string
     return """

@@ -3,15 +3,15 @@ internal import Foundation
 internal import Synchronization
 import Testing
 
-/// A server of PostgreSQL's that the tests make for themselves: in a folder of its own, of a user without rights, since it refuses root, and
-/// without a password over its socket. It ends with this object, or with the process.
+/// A server of PostgreSQL's that the tests make for themselves: in a folder of its own, of a user without rights, since it
+/// refuses root, and without a password over its socket. It ends with this object, or with the process.
 public final class DatabaseServer: Sendable {
   /// Where its socket is.
   public let folder: String
   /// The number in its socket's name.
   public let port: Int
-  /// One of its own for each server of this process: some listen at an address too. From 32 768 on Linux gives ports to whoever connects, so that
-  /// one of those may be in use.
+  /// One of its own for each server of this process: some listen at an address too. From 32 768 on Linux gives ports to whoever
+  /// connects, so that one of those may be in use.
   static let ports = Atomic<Int>(Int.random(in: 20_000...32_000))
   private let binaries: String
   private let settings: [String]
@@ -127,7 +127,8 @@ public final class DatabaseServer: Sendable {
     return folder
   }
 
-  /// The files of a server that has nothing yet: made once, as that takes longer than most tests. A shell removes them after this process.
+  /// The files of a server that has nothing yet: made once, as that takes longer than most tests. A shell removes them after this
+  /// process.
   private static let emptyData = Mutex<(path: String, keeper: Running)?>(nil)
 
   private static func copyEmptyData(to path: String, _ binaries: String) throws {
@@ -162,8 +163,8 @@ public final class DatabaseServer: Sendable {
   /// The server runs below a shell that ends it once this process has ended.
   private func start() throws {
     let options = (settings + ["unix_socket_directories=\(folder)"]).flatMap { ["-c", $0] }
-    // Not wait(1), which may sleep on where the server has ended already. A server that is kept has ended, and is gone once this shell has
-    // seen that: the next one would take it for one that still runs.
+    // Not wait(1), which may sleep on where the server has ended already. A server that is kept has ended, and is gone once this
+    // shell has seen that: the next one would take it for one that still runs.
     let script =
       "folder=$1; shift; \"$@\" </dev/null >/dev/null 2>&1 & read how; [ \"$how\" = keep ] || kill -INT $! 2>/dev/null; "
       + "while kill -0 $! 2>/dev/null; do sleep 0.1; done; [ \"$how\" = keep ] || rm -rf \"$folder\""
@@ -315,7 +316,8 @@ public final class DatabaseServer: Sendable {
     try withReader(["pg_receivewal", "-D", taken], body)
   }
 
-  /// Runs `body` while somebody takes what is written to tables, and could not stand in for the server. It needs `wal_level=logical`.
+  /// Runs `body` while somebody takes what is written to tables, and could not stand in for the server. It needs
+  /// `wal_level=logical`.
   public func withSubscriber(_ body: () throws -> Void) throws {
     try sql("SELECT pg_create_logical_replication_slot('subscriber', 'test_decoding')")
     try withReader(["pg_recvlogical", "-d", "postgres", "--slot", "subscriber", "--start", "-f", "/dev/null"], body)

@@ -153,8 +153,8 @@ public final class OAuthServer: @unchecked Sendable {
   }
 }
 
-/// Programs that are waited for. Not Foundation's `Process`, whose wait runs the thread's run loop, and did not return now and then where
-/// several threads waited.
+/// Programs that are waited for. Not Foundation's `Process`, whose wait runs the thread's run loop, and did not return now and
+/// then where several threads waited.
 enum Shell {
   static func run(_ words: [String]) throws -> (status: Int32, output: String) {
     let line = words.map { "'\($0.replacing("'", with: "'\\''"))'" }.joined(separator: " ")

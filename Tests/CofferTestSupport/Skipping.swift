@@ -5,8 +5,8 @@ extension Test {
   /// Whether whatever tests need is installed, so that its absence is a fault: `.ci/run` says so by `CI=true`.
   public static let hasAllPrograms = ProcessInfo.processInfo.environment["CI"] == "true"
 
-  /// Ends the test that runs, or its case, as one that this machine cannot run. It is told of as cancelled and not as passed; one all of whose
-  /// cases were skipped is told of as passed, and the printed line alone says otherwise.
+  /// Ends the test that runs, or its case, as one that this machine cannot run. It is told of as cancelled and not as passed; one
+  /// all of whose cases were skipped is told of as passed, and the printed line alone says otherwise.
   ///
   /// - Throws: always.
   public static func skip(_ reason: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> Never {

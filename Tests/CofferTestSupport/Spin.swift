@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Testing
 
-/// A model of `Tests/Models`, and SPIN, which checks it (Debian package `spin`): one process of the model is one of the code, and its steps
-/// are those that the test tool announces, or that the test makes.
+/// A model of `Tests/Models`, and SPIN, which checks it (Debian package `spin`): one process of the model is one of the code, and
+/// its steps are those that the test tool announces, or that the test makes.
 public struct Spin: Sendable {
   private let model: String
   /// The numbers of the steps, by their names in lower case.

@@ -49,7 +49,8 @@ public final class TestBus: Sendable {
   /// The bus goes away.
   public func stop() { kill(daemon, SIGKILL) }
 
-  /// Starts a program with nothing to read, or with the file `input`, and nothing said. It ends with the bus's daemon or by itself.
+  /// Starts a program with nothing to read, or with the file `input`, and nothing said. It ends with the bus's daemon or by
+  /// itself.
   public static func start(_ words: [String], environment: [String: String] = [:], input: String? = nil) throws -> Int32 {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -4,7 +4,8 @@ internal import Testing
 
 /// Two computers with a wire between them: network namespaces of Linux, which end with this object, or with the process.
 ///
-/// Nothing but their own packets goes through it, and no name of it is seen by any other process: tests use the same addresses at once.
+/// Nothing but their own packets goes through it, and no name of it is seen by any other process: tests use the same addresses at
+/// once.
 public final class TestNetwork: Sendable {
   /// How packets are lost.
   public enum Loss: String, Sendable, CaseIterable {

@@ -3,8 +3,8 @@ internal import Foundation
 internal import Synchronization
 public import Testing
 
-/// Which tests a run takes, by `COFFER_TESTS`. Those without a ``TierRun`` are in each. Without the variable a run that names its tests, by
-/// `--filter`, takes them all.
+/// Which tests a run takes, by `COFFER_TESTS`. Those without a ``TierRun`` are in each. Without the variable a run that names its
+/// tests, by `--filter`, takes them all.
 enum Tier: String, CaseIterable {
   /// No test that has one.
   case fast
@@ -28,7 +28,8 @@ enum Tier: String, CaseIterable {
   }()
 }
 
-/// Belongs to the tiers above the fast one, which report it as skipped where they leave it out. The trait of a test goes before that of its suite.
+/// Belongs to the tiers above the fast one, which report it as skipped where they leave it out. The trait of a test goes before
+/// that of its suite.
 ///
 /// Such tests wait for programs and files, and run on threads that may (see ``BlockingExecutor``).
 public struct TierRun: TestTrait, SuiteTrait, TestScoping {

@@ -44,7 +44,8 @@ public func hasEnded(_ process: Int32) -> Bool {
   return String(decoding: line, as: UTF8.self).contains(") Z ")
 }
 
-/// Stops `process`, and waits until each of its threads has stopped: the signal alone lets a thread go on until the kernel reaches it.
+/// Stops `process`, and waits until each of its threads has stopped: the signal alone lets a thread go on until the kernel
+/// reaches it.
 public func stop(_ process: Int32, at location: SourceLocation = #_sourceLocation) {
   guard kill(process, SIGSTOP) == 0 else {
     Issue.record("process \(process) cannot be stopped", sourceLocation: location)

@@ -104,8 +104,8 @@ final class BrokenStore: Store {
       apply([name: Write(new)])
     }
   }
-  /// The first update of the value that the suite's threads share goes on when a second one has read as well: one of them is lost then,
-  /// however the threads are scheduled.
+  /// The first update of the value that the suite's threads share goes on when a second one has read as well: one of them is lost
+  /// then, however the threads are scheduled.
   private func waitForAnotherUpdate() {
     guard updating.add(1, ordering: .relaxed).newValue == 1 else { return }
     let deadline = ContinuousClock.now + .seconds(120)

@@ -1,4 +1,5 @@
-/// What `import Coffer` shows, a name a line: what an application writes down. Members of these, and what their calls return, need no name.
+/// What `import Coffer` shows, a name a line: what an application writes down. Members of these, and what their calls return,
+/// need no name.
 ///
 /// At most 25. Who needs another name imports the library that it is of, each of which is a product.
 enum VisibleNames {

@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What `.ci/fuzz` builds: programs that libFuzzer runs, one for each part of the house, over the sources of the house itself. They
-// are no dependency of this package: what they have to read is internal, and two of them are no library that another package sees.
+// What `.ci/fuzz` builds: programs that libFuzzer runs, one for each part of the house, over the sources of the house itself.
+// They are no dependency of this package: what they have to read is internal, and two of them are no library that another package
+// sees.
 
 let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -21,8 +22,8 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(
     name: "Fuzz\(name)", dependencies: ["FuzzShared", system] + dependencies, path: "Parsers/\(name)",
     swiftSettings: [.unsafeFlags(["-parse-as-library"])],
-    // libFuzzer takes hints from words that are compared. Shared libraries compare too: libpq the names of its parameters, hundreds for a
-    // connection, which are no words of an input. They are left with the C library's own functions.
+    // libFuzzer takes hints from words that are compared. Shared libraries compare too: libpq the names of its parameters,
+    // hundreds for a connection, which are no words of an input. They are left with the C library's own functions.
     linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld", "-Xlinker", "--exclude-libs=ALL"])])
 }
 
@@ -80,8 +81,8 @@ let package = Package(
         "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferMemory", "CofferPlatform", "CofferPostgres",
         "CofferSecretService", "CofferStorage", "CofferVault", "CCofferLibraries", arguments, logging, system,
       ],
-      // Its entry is none here. Were it in a file of the name Main.swift, SwiftPM would take the target for a program, and another program
-      // would get none of its code.
+      // Its entry is none here. Were it in a file of the name Main.swift, SwiftPM would take the target for a program, and
+      // another program would get none of its code.
       swiftSettings: watched + [
         .unsafeFlags(["-parse-as-library", "-Xfrontend", "-entry-point-function-name", "-Xfrontend", "coffer_main"])
       ]),

@@ -3,8 +3,9 @@ import Synchronization
 import CofferTestSupport
 import Testing
 
-/// System calls of transactions fail at random, one or several in a row, with other processes alive. An answer of success means that both
-/// halves are new; one that does not say that the outcome is unknown, that both are old: at once, and after every process has died.
+/// System calls of transactions fail at random, one or several in a row, with other processes alive. An answer of success means
+/// that both halves are new; one that does not say that the outcome is unknown, that both are old: at once, and after every
+/// process has died.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` until 20 000 errors were injected.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
@@ -124,7 +125,8 @@ struct FailingCallCampaign {
       // The injected errors are the writer's or the agent's; this one sees what is there.
       seen = stage.other.ask("read")
       possible = values(after: answer, possible, new)
-      // A process whose unlocking fails keeps others waiting for as long as it lives. What they see then is known after its death.
+      // A process whose unlocking fails keeps others waiting for as long as it lives. What they see then is known after its
+      // death.
       if let seen, seen.hasPrefix("error busy") || seen.hasPrefix("error pending") && seen.contains("locking protocol") {
         counts.waited += 1
       } else {

@@ -6,8 +6,9 @@ import CofferVault
 import Foundation
 import Testing
 
-/// Processes that read and write both stores at once, directly, through an agent and on a server, and of which some are killed, as the server
-/// is: there is an order of all that they did, in which each operation has one moment between its call and its answer, and a transaction over both stores has one too.
+/// Processes that read and write both stores at once, directly, through an agent and on a server, and of which some are killed,
+/// as the server is: there is an order of all that they did, in which each operation has one moment between its call and its
+/// answer, and a transaction over both stores has one too.
 ///
 /// `COFFER_HISTORIES` names a folder for the records.
 @Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)

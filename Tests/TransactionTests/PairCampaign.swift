@@ -2,8 +2,8 @@ import Foundation
 import CofferTestSupport
 import Testing
 
-/// Two processes die one after the other: the first at a system call of a transaction, the second at one of settling what the first left,
-/// with both stores open from before. Then a fresh process reads both halves. Every pair of such calls, enumerated.
+/// Two processes die one after the other: the first at a system call of a transaction, the second at one of settling what the
+/// first left, with both stores open from before. Then a fresh process reads both halves. Every pair of such calls, enumerated.
 ///
 /// The long form (`COFFER_LONG_TESTS`) goes on where it was interrupted if `COFFER_PAIRS` names a folder for what is done.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)

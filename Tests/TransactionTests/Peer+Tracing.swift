@@ -46,8 +46,8 @@ final class Tracer {
 
   /// Lets the peer go on alone, or waits for strace to have seen its end.
   func end() {
-    // The threads that run tests block the signals that would end it more softly, and their children inherit that. A tracer that dies
-    // lets go of its process.
+    // The threads that run tests block the signals that would end it more softly, and their children inherit that. A tracer that
+    // dies lets go of its process.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }

@@ -2,8 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A process of the test tool that lives beside the test: it is told what to do line by line, stopped, or killed, perhaps by strace at a
-/// chosen system call.
+/// A process of the test tool that lives beside the test: it is told what to do line by line, stopped, or killed, perhaps by
+/// strace at a chosen system call.
 final class Peer {
   private let process = Process()
   private let input = Pipe()

@@ -2,8 +2,8 @@ import Foundation
 import CofferTestSupport
 import Testing
 
-/// Processes that write both stores at once, of which some are killed within 20 ms of each other, at no chosen place. Short by default; with
-/// `COFFER_LONG_TESTS` 5 000 kills of the writers and 500 of the agent that serves them.
+/// Processes that write both stores at once, of which some are killed within 20 ms of each other, at no chosen place. Short by
+/// default; with `COFFER_LONG_TESTS` 5 000 kills of the writers and 500 of the agent that serves them.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct RandomDeathCampaign {
   /// Three processes that write, each started again when it is gone.

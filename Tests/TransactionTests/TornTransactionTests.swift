@@ -4,8 +4,8 @@ import Testing
 
 @testable import CofferVault
 
-/// Deaths and errors after which the vault's half of a transaction is in its log and nobody has seen it, with other processes alive, so
-/// that SQLite recovers nothing before they are gone too.
+/// Deaths and errors after which the vault's half of a transaction is in its log and nobody has seen it, with other processes
+/// alive, so that SQLite recovers nothing before they are gone too.
 @Suite(.tags(.kill, .process), .defaultRun)
 struct TornTransactionTests {
   /// The first sync of the vault's log.

@@ -7,8 +7,8 @@ enum Deadline {
   /// What `body` returns or throws.
   ///
   /// - Parameter cure: what the one who waited can do at the limit.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` at the limit; what `body` returns afterwards is dropped. `CancellationError` when the calling
-  ///   task is cancelled.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` at the limit; what `body` returns afterwards is dropped.
+  ///   `CancellationError` when the calling task is cancelled.
   static func run<Value: Sendable>(
     within limit: Duration, key: String, cure: String, _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {

@@ -2,14 +2,16 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The file that is locked while a credential is renewed: beside the vault that holds the credential, whichever way a process got there.
+/// The file that is locked while a credential is renewed: beside the vault that holds the credential, whichever way a process got
+/// there.
 ///
-/// Not in the run folder, which a process started by cron or su does not know, nor in the state folder, of which each may have another:
-/// two processes that lock two files ask the server twice, and one that rotates its tokens takes the second for theft.
+/// Not in the run folder, which a process started by cron or su does not know, nor in the state folder, of which each may have
+/// another: two processes that lock two files ask the server twice, and one that rotates its tokens takes the second for theft.
 enum RefreshLockFile {
   /// Nil where the vault is no file, so that no other process has it.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied``, ``/CofferPlatform/StoreError/Kind/noVault`` where the vault's folder is not there or is not to be trusted.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied``, ``/CofferPlatform/StoreError/Kind/noVault`` where the vault's folder
+  ///   is not there or is not to be trusted.
   static func path(for key: String, in router: StorageRouter) throws(StoreError) -> FilePath? {
     try path(for: key, of: router.vault.part, beside: FilePath(router.vault.place))
   }

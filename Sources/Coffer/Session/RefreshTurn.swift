@@ -26,7 +26,8 @@ package struct RefreshTurn: Sendable {
 
   /// Waits for a turn without blocking a thread.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws; `CancellationError`.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws;
+  ///   `CancellationError`.
   static func take(
     at path: FilePath?, of vault: VaultPlace, _ gate: RefreshGate, within limit: Duration
   ) async throws -> RefreshTurn {

@@ -9,23 +9,23 @@ extension Session {
 
   /// A fresh credential, renewed once however many tasks and processes ask at the same time.
   ///
-  /// One asks the server, under a lock that it holds meanwhile; the others wait, find the credential renewed and take that. The lock is a
-  /// file beside the vault, so that whoever uses that vault finds the same one, in whatever environment, and of a vault on a server a lock
-  /// there; where it cannot be had no server is asked. The renewed credential is stored only in place of the one that was there when the renewal began: a logout meanwhile
-  /// stands, and so does another login.
+  /// One asks the server, under a lock that it holds meanwhile; the others wait, find the credential renewed and take that. The
+  /// lock is a file beside the vault, so that whoever uses that vault finds the same one, in whatever environment, and of a vault
+  /// on a server a lock there; where it cannot be had no server is asked. The renewed credential is stored only in place of the
+  /// one that was there when the renewal began: a logout meanwhile stands, and so does another login.
   ///
   /// - Parameters:
   ///   - key: the credential's key, or another secret of the session.
-  ///   - stale: the credential that was found wanting, by a server for example, or that is to be renewed before its time: where another one
-  ///     stands by now, that is taken and nothing renewed. Nil for one that has expired, of which nobody gets the value: where one that
-  ///     has not expired stands by now, that is taken.
+  ///   - stale: the credential that was found wanting, by a server for example, or that is to be renewed before its time: where
+  ///     another one stands by now, that is taken and nothing renewed. Nil for one that has expired, of which nobody gets the
+  ///     value: where one that has not expired stands by now, that is taken.
   ///   - limit: how long the renewal may take, and how long others wait for it.
   ///   - renew: gets the present credential, nil when it has expired (the vault hands out none that has; keep what renews it
   ///     under a key of its own), and returns a new one. It is cancelled at the limit, and what it returns later is dropped.
   /// - Returns: the credential that now stands.
   /// - Throws: `StoreError` `.notFound` when nobody is logged in, or no longer; `.conflict` when another login came between;
-  ///   `.busy` at the limit; `.locked`; `.readOnly` and `.denied` where the vault's folder cannot be written; what `renew` throws. The
-  ///   credential stays as it is then.
+  ///   `.busy` at the limit; `.locked`; `.readOnly` and `.denied` where the vault's folder cannot be written; what `renew`
+  ///   throws. The credential stays as it is then.
   public func refresh<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>? = nil,
     within limit: Duration = longestRefresh,
@@ -42,9 +42,9 @@ extension Session {
     }
   }
 
-  /// The same for a renewal that spends what it renews with, so that one that was given up would be the end of the login: once it has begun,
-  /// neither the limit nor a cancellation of the calling task reaches it. Both end the waiting alone. The renewal goes on, what it returns is
-  /// stored, and nobody else gets a turn before.
+  /// The same for a renewal that spends what it renews with, so that one that was given up would be the end of the login: once it
+  /// has begun, neither the limit nor a cancellation of the calling task reaches it. Both end the waiting alone. The renewal goes
+  /// on, what it returns is stored, and nobody else gets a turn before.
   ///
   /// - Parameter renew: ends of itself.
   package func refreshToTheEnd<Credential>(
@@ -87,8 +87,8 @@ extension Session {
       let present = try versions(of: key)
       let old = try live(key)
       if let old, present != asked || stale != old { return .renewed(old) }
-      // What was stored since the versions were read came before the renewal, and is no login in its midst. Last before the server is
-      // asked: without the file, another has a turn too.
+      // What was stored since the versions were read came before the renewal, and is no login in its midst. Last before the
+      // server is asked: without the file, another has a turn too.
       guard try versions(of: key) == present, turn.isAlone(at: lockFile) else { continue }
       isHandedOn = true
       return .turn(turn, old: old, present: present)

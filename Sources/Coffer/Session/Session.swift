@@ -17,8 +17,8 @@ public import CofferStorage
 /// A login and a logout happen in both stores or in neither, also across the death of the process. What a session leaves behind
 /// is decided by the keys: every one declared with `endsWithSession()` goes with it.
 ///
-/// A clock that is set back while the session lives does not lengthen a credential's life: time that has passed by the
-/// machine's uptime has passed. Where the clock stands a day or more behind the vault's last write, expiry cannot be judged, and the state
+/// A clock that is set back while the session lives does not lengthen a credential's life: time that has passed by the machine's
+/// uptime has passed. Where the clock stands a day or more behind the vault's last write, expiry cannot be judged, and the state
 /// is ``State/expired`` until the credential is renewed or the clock is set.
 public final class Session<User: Sendable>: Sendable {
   package let router: StorageRouter
@@ -33,8 +33,8 @@ public final class Session<User: Sendable>: Sendable {
   ///   - user: the key of who is logged in, in either store.
   ///   - credential: the key of what proves it.
   ///   - clock: what tells the time; a test's own, or the system's.
-  /// - Throws: `StoreError` `.undeclared` for a key that the router does not know; `.incomplete` for one without `endsWithSession()`,
-  ///   which a logout would leave behind.
+  /// - Throws: `StoreError` `.undeclared` for a key that the router does not know; `.incomplete` for one without
+  ///   `endsWithSession()`, which a logout would leave behind.
   public init<UserRoute, Credential>(
     _ router: StorageRouter, user: StorageKey<User?, UserRoute>, credential: StorageKey<Sealed<Credential>?, Vault>,
     clock: SessionClock = .system

@@ -96,7 +96,8 @@ extension AgentClient {
     }
   }
 
-  /// Has the agent write all of `changes` up to the commit, and take them back, as ``/CofferVault/UnlockedVault/rehearse(_:)`` does.
+  /// Has the agent write all of `changes` up to the commit, and take them back, as ``/CofferVault/UnlockedVault/rehearse(_:)``
+  /// does.
   public func rehearse(_ changes: [ItemChange]) throws(StoreError) {
     try ask(.rehearse, isWrite: false) { (writer) throws(StoreError) in
       try writer.put(changes)

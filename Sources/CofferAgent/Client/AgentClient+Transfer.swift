@@ -54,7 +54,8 @@ extension AgentClient {
     }
   }
 
-  /// Writes a new vault to `target` that holds the items of this one, as ``UnlockedVault/export(to:services:with:cost:label:)`` does.
+  /// Writes a new vault to `target` that holds the items of this one, as ``UnlockedVault/export(to:services:with:cost:label:)``
+  /// does.
   ///
   /// - Throws: what that throws; ``/CofferPlatform/StoreError/Kind/conflict`` where the vault was changed meanwhile.
   package func export(

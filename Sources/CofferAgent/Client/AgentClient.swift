@@ -7,10 +7,10 @@ public import SystemPackage
 /// A running agent, asked for the items of one vault. Safe to share between threads; connects again where it has to.
 ///
 /// What the agent cannot do is thrown as the vault in this process would throw it. Nothing was done where it throws
-/// ``/CofferPlatform/StoreError/Kind/locked``, as the agent holds no key, or ``/CofferPlatform/StoreError/Kind/noAgent``, as none is
-/// running. ``/CofferPlatform/StoreError/Kind/busy`` says that it does not answer, and was asked for no change;
-/// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer. What fails at this end, as its memory
-/// does, is thrown as what it is.
+/// ``/CofferPlatform/StoreError/Kind/locked``, as the agent holds no key, or ``/CofferPlatform/StoreError/Kind/noAgent``, as none
+/// is running. ``/CofferPlatform/StoreError/Kind/busy`` says that it does not answer, and was asked for no change;
+/// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer. What fails at this end,
+/// as its memory does, is thrown as what it is.
 public final class AgentClient: Sendable {
   private let line: AgentLine
   var place: AgentPlace { line.place }
@@ -33,8 +33,8 @@ public final class AgentClient: Sendable {
   /// - Parameters:
   ///   - folder: the run folder.
   ///   - vault: the vault's place, as the agent was given it.
-  ///   - options: the vault that must be found, which the agent checks before each answer; the oldest commit that is accepted, and the
-  ///     invitations, which it checks before each answer from the vault. It compares the vault with its own pins.
+  ///   - options: the vault that must be found, which the agent checks before each answer; the oldest commit that is accepted,
+  ///     and the invitations, which it checks before each answer from the vault. It compares the vault with its own pins.
   ///   - known: further invitations, as an identity's file has them: those to other vaults do not count.
   public convenience init(folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = []) {
     self.init(folder: folder, vault: vault, options: options, known: known, answerTime: AgentLine.usualAnswerTime)

@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-/// The connection of a client to an agent: it is made and greeted when something is asked, kept for the next question, and made again where
-/// it was ended.
+/// The connection of a client to an agent: it is made and greeted when something is asked, kept for the next question, and made
+/// again where it was ended.
 final class AgentLine: Sendable {
   let place: AgentPlace
   let greeting: Greeting

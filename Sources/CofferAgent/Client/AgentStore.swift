@@ -6,8 +6,8 @@ internal import SystemPackage
 /// The items of one service, kept by the user's agent: a program reads and writes secrets without a secret of its own.
 ///
 /// It behaves as the vault's own store does, with two differences. Where the agent is locked every call throws
-/// ``/CofferPlatform/StoreError/Kind/locked``, and where it is not running ``/CofferPlatform/StoreError/Kind/noAgent``, and may be answered again once somebody ran `coffer unlock`. And it tells of no
-/// changes: its feed has ended.
+/// ``/CofferPlatform/StoreError/Kind/locked``, and where it is not running ``/CofferPlatform/StoreError/Kind/noAgent``, and may
+/// be answered again once somebody ran `coffer unlock`. And it tells of no changes: its feed has ended.
 public final class AgentStore: Store {
   /// Serves the vault's route.
   public typealias R = Vault
@@ -103,8 +103,9 @@ public final class AgentStore: Store {
 
   /// All of `batch` in one transaction of the vault, or nothing. A vault decides transactions and is never prepared.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` when a `decision` is given, ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than the agent
-  ///   takes in one message: four of the largest values, ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` when the agent was asked and did not answer.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` when a `decision` is given,
+  ///   ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than the agent takes in one message: four of the largest
+  ///   values, ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` when the agent was asked and did not answer.
   public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
     guard decision == nil else {
       throw StoreError(

@@ -18,18 +18,18 @@ public final class AgentServer: Sendable {
   let connections = Connections()
   private let isStopping = Atomic<Bool>(false)
 
-  /// How long the wait for clients lasts at most while a vault is unlocked: a resume from suspension is noticed by then, and before
-  /// any request is answered in any case.
+  /// How long the wait for clients lasts at most while a vault is unlocked: a resume from suspension is noticed by then, and
+  /// before any request is answered in any case.
   private static let watch = Duration.seconds(5)
 
-  /// Microseconds between two tries to accept a client where the system has no room for one, or to take the lock of an agent that is
-  /// going.
+  /// Microseconds between two tries to accept a client where the system has no room for one, or to take the lock of an agent that
+  /// is going.
   private static let breather: UInt32 = 10_000
 
   /// An agent that listens from now on; call ``run()`` to have it answer.
   ///
-  /// - Throws: `StoreError` `.alreadyExists` when an agent runs in this folder, `.denied` when the folder is not this user's alone,
-  ///   `.io`.
+  /// - Throws: `StoreError` `.alreadyExists` when an agent runs in this folder, `.denied` when the folder is not this user's
+  ///   alone, `.io`.
   public convenience init(_ settings: AgentSettings) throws(StoreError) { try self.init(settings, clock: .machine) }
 
   init(_ settings: AgentSettings, clock: AgentClock) throws(StoreError) {
@@ -110,7 +110,8 @@ public final class AgentServer: Sendable {
   /// Has ``run()`` look at the vaults' times again: one was just unlocked.
   func wake() { bell.ring() }
 
-  /// Has the index of the items of `vault` read, beside the requests of clients. Where there can be no more threads, the first of them waits for it.
+  /// Has the index of the items of `vault` read, beside the requests of clients. Where there can be no more threads, the first of
+  /// them waits for it.
   func readAhead(_ vault: AgentVault) {
     do throws(StoreError) {
       try DetachedThread.start(stackBytes: Connections.stackBytes, place: "agent") { while vault.readAhead() {} }

@@ -85,7 +85,8 @@ final class AgentVault: Sendable {
   /// Unlocks, whether it is unlocked already or not: a new unlock begins a new lifetime.
   ///
   /// - Parameter times: how long it stays so; the agent's own where none are given.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` where the vault was to be locked meanwhile; what opening and unlocking the vault throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` where the vault was to be locked meanwhile; what opening and unlocking
+  ///   the vault throws.
   func unlock(
     with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes, _ asked: Asked
   ) throws(StoreError) {
@@ -96,8 +97,8 @@ final class AgentVault: Sendable {
     try hold(locked.unlock(with: credentials), times, asked)
   }
 
-  /// What is so when an unlock is asked for. Hashing a passphrase takes its time, and its turn may be long in coming: what the user asks for
-  /// meanwhile counts.
+  /// What is so when an unlock is asked for. Hashing a passphrase takes its time, and its turn may be long in coming: what the
+  /// user asks for meanwhile counts.
   struct Asked {
     fileprivate let locks: Int
     fileprivate let suspended: Duration
@@ -202,8 +203,8 @@ final class AgentVault: Sendable {
   /// Waits for running calls and wipes the keys that were to be wiped by then.
   func finishLocking() { state.withLock { state in lapse(&state) } }
 
-  /// Locks the vault when its time is over, removes from its file what waits for that, and returns how long until the time may be over; nil
-  /// when it is locked. No time while a request is answered, which is a use of the vault.
+  /// Locks the vault when its time is over, removes from its file what waits for that, and returns how long until the time may be
+  /// over; nil when it is locked. No time while a request is answered, which is a use of the vault.
   func lapse() -> Duration? {
     let left = state.withLockIfAvailable { state in
       lapse(&state)

@@ -33,7 +33,8 @@ final class AgentVaults: Sendable {
 
   /// The vault at `path`; at none the one that the agent was started for.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for a path that begins at a current folder, of which the agent has another.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for a path that begins at a current folder, of which the agent has
+  ///   another.
   func at(_ path: String) throws(StoreError) -> AgentVault {
     try places.withLock { (places) throws(StoreError) in
       let path = path.isEmpty ? settings.vault.description : path
@@ -66,8 +67,9 @@ final class AgentVaults: Sendable {
 
   /// Unlocks `vault`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed down, ``/CofferPlatform/StoreError/Kind/otherVault`` where
-  ///   too many vaults are unlocked; what opening and unlocking the vault throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed down,
+  ///   ``/CofferPlatform/StoreError/Kind/otherVault`` where too many vaults are unlocked; what opening and unlocking the vault
+  ///   throws.
   func unlock(
     _ vault: AgentVault, with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes
   ) throws(StoreError) {

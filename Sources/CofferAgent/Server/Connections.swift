@@ -6,7 +6,8 @@ internal import SystemPackage
 
 /// The connections that are open, each with a thread.
 final class Connections: Sendable {
-  /// Connections at once: twice as many as a busy machine has shells and builds asking; each costs a thread and, at most, a message.
+  /// Connections at once: twice as many as a busy machine has shells and builds asking; each costs a thread and, at most, a
+  /// message.
   static let most = 128
   /// Bytes of a thread's stack: SQLite's and the coding's deepest calls need a tenth of it.
   static let stackBytes = 1 << 20

@@ -29,8 +29,8 @@ final class Conversation {
 
   /// Answers until the client goes, is silent for too long, or says what cannot be understood.
   func hold(with socket: borrowing LocalSocket) {
-    // An answer that could not be sent, or not whole, is followed by the end of the connection and by nothing else: a client would take
-    // more bytes for the rest of it, and a failure for what became of its request.
+    // An answer that could not be sent, or not whole, is followed by the end of the connection and by nothing else: a client
+    // would take more bytes for the rest of it, and a failure for what became of its request.
     do throws(AnswerFailure) { while try answerNext(on: socket) {} } catch {}
     server.staging.leave(&staged)
   }
@@ -160,16 +160,16 @@ final class Conversation {
     return greeting
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for a path that is not whole, ``/CofferPlatform/StoreError/Kind/replaced`` for
-  ///   another vault than is expected.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for a path that is not whole,
+  ///   ``/CofferPlatform/StoreError/Kind/replaced`` for another vault than is expected.
   private func checkGreeting() throws(StoreError) {
     guard let greeting, !greeting.path.isEmpty else { return }
     let vault = try vault
     try greeting.check(vault.describe().id, at: vault.settings.vault)
   }
 
-  /// Runs `body` with the vault that the greeting asked for: of that id, at least as new, and of a key that comes from all that the client
-  /// knows. That is checked each time, as the vault goes on meanwhile.
+  /// Runs `body` with the vault that the greeting asked for: of that id, at least as new, and of a key that comes from all that
+  /// the client knows. That is checked each time, as the vault goes on meanwhile.
   func use<Result: Sendable>(
     isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -192,8 +192,9 @@ final class Conversation {
     }
   }
 
-  /// Runs `body`, which changes the vault, in the name of the client, if that still waits for an answer: one that was not answered in time
-  /// has told its user so. It may go right after it was looked for, which is then a change whose outcome it does not know.
+  /// Runs `body`, which changes the vault, in the name of the client, if that still waits for an answer: one that was not
+  /// answered in time has told its user so. It may go right after it was looked for, which is then a change whose outcome it does
+  /// not know.
   func change<Result: Sendable>(
     on socket: borrowing LocalSocket, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(AnswerFailure) -> Result {

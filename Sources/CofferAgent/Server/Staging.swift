@@ -15,8 +15,8 @@ final class Staging: Sendable {
 
   /// Has `new`, which came as so many bytes, wait behind those that do.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` where they are too many, ``/CofferPlatform/StoreError/Kind/busy`` where
-  ///   those of others take the room.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` where they are too many,
+  ///   ``/CofferPlatform/StoreError/Kind/busy`` where those of others take the room.
   func take(_ new: [ImportedItem], bytes: Int, into staged: inout StagedItems) throws(StoreError) {
     guard staged.items.count + new.count <= AgentProtocol.mostStaged else {
       throw Self.tooLarge(AgentProtocol.mostStaged, "more than \(AgentProtocol.mostStaged) items to be added at once")

@@ -20,7 +20,8 @@ final class Watchers: Sendable {
 extension AgentVault {
   /// How long a question waits: less than a client does for an answer.
   private static let longestWatch = Duration.seconds(30)
-  /// The pauses after which the file is looked at again: its log is written before a commit can be seen, and nothing is heard of that.
+  /// The pauses after which the file is looked at again: its log is written before a commit can be seen, and nothing is heard of
+  /// that.
   private static let looks: [Duration] = [
     .milliseconds(2), .milliseconds(8), .milliseconds(32), .milliseconds(128), .milliseconds(512),
   ]
@@ -30,7 +31,8 @@ extension AgentVault {
     let bell = try Bell()
     watchers.add(bell)
     defer { watchers.remove(bell) }
-    // Started before the first look, so that nothing is missed in between. Where it cannot be, changes of others are seen at the end.
+    // Started before the first look, so that nothing is missed in between. Where it cannot be, changes of others are seen at the
+    // end.
     let watch = try watchPlace(bell)
     defer { watch?.cancel() }
     let deadline = ContinuousClock.now + Self.longestWatch

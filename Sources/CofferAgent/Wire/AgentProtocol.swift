@@ -5,23 +5,23 @@ enum AgentProtocol {
   /// The version of the protocol that this build speaks, the first byte of every frame's body.
   static let version: UInt8 = 9
 
-  /// Bytes of a frame's body, at most: a transaction of four of the largest values with their descriptions. More in guarded memory
-  /// than `RLIMIT_MEMLOCK` usually lets a process lock would only end in swap.
+  /// Bytes of a frame's body, at most: a transaction of four of the largest values with their descriptions. More in guarded
+  /// memory than `RLIMIT_MEMLOCK` usually lets a process lock would only end in swap.
   static let largestBody = 4 * (VaultItem.largestValue + 64 * 1024)
 
-  /// Bytes of a body that are taken on trust: memory for more is made as the bytes arrive, so that a peer has to send what it makes
-  /// the agent hold.
+  /// Bytes of a body that are taken on trust: memory for more is made as the bytes arrive, so that a peer has to send what it
+  /// makes the agent hold.
   static let trustedBody = 16 * 1024
 
   /// Bytes at which a page of a listing is sent and the next begun: what a block of guarded memory holds that comes from a slab.
   static let pageBytes = 15 * 1024
 
-  /// Names or changes in one request, at most: each costs a look-up, and while one request is answered the vault serves no other. So many
-  /// items took 90 ms to read and up to 190 ms to change, measured through an agent of a debug build on two busy cores.
+  /// Names or changes in one request, at most: each costs a look-up, and while one request is answered the vault serves no other.
+  /// So many items took 90 ms to read and up to 190 ms to change, measured through an agent of a debug build on two busy cores.
   static let mostNames = 4096
 
-  /// Bytes of values that one request is answered with, at most: sixteen of the largest. They are all in guarded memory before the first
-  /// is sent, as they are of one moment.
+  /// Bytes of values that one request is answered with, at most: sixteen of the largest. They are all in guarded memory before
+  /// the first is sent, as they are of one moment.
   static let mostLoaded = 16 * VaultItem.largestValue
 
   /// Bytes of items that wait to be added, those of all clients together, at most: as many as a file to import has.

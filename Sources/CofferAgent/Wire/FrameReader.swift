@@ -21,7 +21,8 @@ struct Frame: ~Copyable {
 extension Frame {
   /// What is asked for.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.newerFormat` for another version of the protocol, `.damaged` for an unknown request.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.newerFormat` for another version of the protocol, `.damaged` for an unknown
+  ///   request.
   func request() throws(StoreError) -> AgentProtocol.Request {
     try body.withUnsafeBytes { (raw) throws(StoreError) in
       try FrameReader.checkVersion(raw)
@@ -113,7 +114,8 @@ struct FrameReader {
     do throws(SecretMemoryError) { return try SecretBytes(copying: raw) } catch { throw StoreError(memory: error) }
   }
 
-  /// How many elements follow. Each takes at least `least` bytes, so a number that cannot be is told before memory is made for it.
+  /// How many elements follow. Each takes at least `least` bytes, so a number that cannot be is told before memory is made for
+  /// it.
   mutating func count(ofAtLeast least: Int) throws(StoreError) -> Int {
     let count = Int(try number(UInt32.self))
     guard count <= remaining / least else { throw Self.malformed("it announces more elements than it has bytes for") }

@@ -36,7 +36,8 @@ enum DetachedAgent {
 
   /// Starts one and returns when clients can connect.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when one runs, ``/CofferPlatform/StoreError/Kind/io(_:)`` when it could not be started.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when one runs, ``/CofferPlatform/StoreError/Kind/io(_:)`` when
+  ///   it could not be started.
   static func start(_ times: AgentTimes, _ context: Context) throws {
     if let running = try context.agentStatus() {
       throw StoreError(

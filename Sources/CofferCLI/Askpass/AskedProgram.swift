@@ -1,8 +1,8 @@
 internal import Coffer
 internal import CofferPlatform
 
-/// A started program that is waited for with patience that ends: in a session of its own, so that all that it starts ends with it, and with
-/// this process.
+/// A started program that is waited for with patience that ends: in a session of its own, so that all that it starts ends with
+/// it, and with this process.
 final class AskedProgram {
   private let path: String
   private let process: pid_t

@@ -33,8 +33,8 @@ struct Askpass {
 
   /// The program that the environment names; nil where it names none, or where the terminal serves.
   ///
-  /// Source: ssh(1), `SSH_ASKPASS` and `SSH_ASKPASS_REQUIRE`. `COFFER_ASKPASS` comes before ssh's, and needs no display: the user means it
-  /// for this program.
+  /// Source: ssh(1), `SSH_ASKPASS` and `SSH_ASKPASS_REQUIRE`. `COFFER_ASKPASS` comes before ssh's, and needs no display: the user
+  /// means it for this program.
   static func chosen(hasTerminal: Bool) -> Askpass? {
     let rule = ProcessEnvironment.value("SSH_ASKPASS_REQUIRE")?.lowercased()
     guard rule != "never", !hasTerminal || rule == "prefer" || rule == "force" else { return nil }
@@ -46,7 +46,8 @@ struct Askpass {
 
   /// The answer to `question`.
   ///
-  /// - Throws: ``Failure/interrupted`` on control-C; status 69 where the program gives no answer; ``Failure/nothingTyped`` for an empty one.
+  /// - Throws: ``Failure/interrupted`` on control-C; status 69 where the program gives no answer; ``Failure/nothingTyped`` for an
+  ///   empty one.
   func secret(_ question: Question) throws -> SecretBytes {
     let answer: SecretBytes
     switch kind {

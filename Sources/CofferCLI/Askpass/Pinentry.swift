@@ -3,8 +3,8 @@ internal import CofferPlatform
 
 /// A conversation with a pinentry of GnuPG.
 ///
-/// Source: the manuals of pinentry ("Protocol") and of libassuan ("Client requests", "Server responses"): a line is at most 1000 bytes, and
-/// `%`, carriage returns and line feeds are escaped.
+/// Source: the manuals of pinentry ("Protocol") and of libassuan ("Client requests", "Server responses"): a line is at most 1000
+/// bytes, and `%`, carriage returns and line feeds are escaped.
 struct Pinentry: ~Copyable {
   private let path: String
   private let program: AskedProgram

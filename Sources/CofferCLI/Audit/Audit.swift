@@ -97,8 +97,8 @@ struct Audit: ~Copyable {
     findings.append(AuditFinding(kind: kind, service: name.service, account: name.account, what: what, moment: moment))
   }
 
-  /// Whether a person may have chosen the value: a line of text that is no token of a service. Key files, certificates, JSON and tokens were
-  /// made by programs, and how they look says nothing about how they were made.
+  /// Whether a person may have chosen the value: a line of text that is no token of a service. Key files, certificates, JSON and
+  /// tokens were made by programs, and how they look says nothing about how they were made.
   static func isPassword(_ value: borrowing SecretBytes, _ type: String) -> Bool {
     let plain = type.isEmpty || type.lowercased().hasPrefix("text/plain")
     return plain

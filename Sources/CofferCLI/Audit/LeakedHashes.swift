@@ -3,8 +3,9 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import SystemPackage
 
-/// Hashes of leaked passwords on this machine, as Have I Been Pwned gives them out: one file of all, `HASH:COUNT` a line in the order of the
-/// hashes, or a folder of ranges, a file for each five digits with `REST:COUNT` lines. Nothing is asked of any server.
+/// Hashes of leaked passwords on this machine, as Have I Been Pwned gives them out: one file of all, `HASH:COUNT` a line in the
+/// order of the hashes, or a folder of ranges, a file for each five digits with `REST:COUNT` lines. Nothing is asked of any
+/// server.
 ///
 /// Source: "Pwned Passwords", SHA-1, ordered by hash; and the answers of its range API.
 struct LeakedHashes {
@@ -139,7 +140,8 @@ private final class SortedLines {
   private let descriptor: Int32
   private let bytes: Int
   private static let digits = 40
-  /// Places of the file that are compared: one in another order, such as by how often a password was seen, would hide what it holds.
+  /// Places of the file that are compared: one in another order, such as by how often a password was seen, would hide what it
+  /// holds.
   private static let samples = 64
 
   init(_ path: String, bytes: Int) throws {

@@ -2,14 +2,15 @@ internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
 
-/// Another program that gets a secret on its standard input, or prints one, and may take so long and no longer. What it says is not shown:
-/// it may repeat what it was given.
+/// Another program that gets a secret on its standard input, or prints one, and may take so long and no longer. What it says is
+/// not shown: it may repeat what it was given.
 struct BoundedCommand: ~Copyable {
   let status: Int32
   /// What it printed, where that was asked for.
   let output: SecretBytes
 
-  /// Ten seconds: a program that only passes on some bytes takes milliseconds, and some hundred times that on a machine that is busy.
+  /// Ten seconds: a program that only passes on some bytes takes milliseconds, and some hundred times that on a machine that is
+  /// busy.
   static let standardPatience = Duration.seconds(10)
   /// Variables that say where the session's display and its files are. All others stay behind, secrets among them.
   static let inherited = [
@@ -17,14 +18,14 @@ struct BoundedCommand: ~Copyable {
     "GIT_CONFIG_GLOBAL",
   ]
 
-  /// Runs it in a session of its own: it may stay behind to hand the clipboard out, when this terminal is closed too. Its streams are not
-  /// ours, which would then never end.
+  /// Runs it in a session of its own: it may stay behind to hand the clipboard out, when this terminal is closed too. Its streams
+  /// are not ours, which would then never end.
   ///
   /// - Parameters:
   ///   - limit: how much it may print; nil where it is not asked to print, and its output goes nowhere.
   ///   - signals: those that end it, and are held meanwhile: see ``HeldSignals``.
-  /// - Throws: a failure of status 126 or 127 where it cannot be started; `.io(ETIMEDOUT)` where it took too long, and `.io(EINTR)` for one of
-  ///   the signals, which waits to be taken: it was killed then.
+  /// - Throws: a failure of status 126 or 127 where it cannot be started; `.io(ETIMEDOUT)` where it took too long, and
+  ///   `.io(EINTR)` for one of the signals, which waits to be taken: it was killed then.
   static func run(
     _ words: [String], input: borrowing SecretBytes, limit: Int? = nil, patience: Duration = standardPatience,
     endsOn signals: [Int32] = []

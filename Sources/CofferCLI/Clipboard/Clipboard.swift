@@ -13,8 +13,8 @@ struct ClipboardOptions: ParsableArguments {
   var choice: ClipboardChoice { ClipboardChoice(clip: clip, clearAfter: clearAfter, tool: clipboard) }
 }
 
-// The options stand in `vault get` without a group too: each type that the parser meets for the first time costs it a look through all types
-// of the program, and that command is the one that is run most.
+// The options stand in `vault get` without a group too: each type that the parser meets for the first time costs it a look
+// through all types of the program, and that command is the one that is run most.
 extension NameSpecification {
   static var clip: NameSpecification { [.long, .customShort("c")] }
 }

@@ -6,9 +6,9 @@ internal import SystemPackage
 
 /// This program in the background, until it clears the clipboard.
 ///
-/// A process of its own, not the agent: an agent need not run, may be locked or stopped meanwhile, and may belong to another session than the
-/// display. It has no terminal and a session of its own, so that it outlives the shell and its window. It knows the value by a tag alone: an
-/// HMAC under a key that nobody else has, both over a pipe and in guarded memory.
+/// A process of its own, not the agent: an agent need not run, may be locked or stopped meanwhile, and may belong to another
+/// session than the display. It has no terminal and a session of its own, so that it outlives the shell and its window. It knows
+/// the value by a tag alone: an HMAC under a key that nobody else has, both over a pipe and in guarded memory.
 struct ClipboardKeeper {
   fileprivate static let digest = SecretDigest.sha256
   fileprivate static let keyBytes = 32
@@ -19,8 +19,8 @@ struct ClipboardKeeper {
   private let pipe: Pipe
   private let child: pid_t
 
-  /// Starts it; it waits to be told of a value, and ends where this process does without telling it. Its time begins when the pipe is closed,
-  /// by ``begin()`` or by the end of this process.
+  /// Starts it; it waits to be told of a value, and ends where this process does without telling it. Its time begins when the
+  /// pipe is closed, by ``begin()`` or by the end of this process.
   init(_ tool: ClipboardTool, _ seconds: Int) throws {
     let (task, ready) = (try Pipe(), try Pipe())
     let words = ["coffer", ClipboardKeeperCommand.configuration.commandName ?? "", tool.rawValue, "\(seconds)"]

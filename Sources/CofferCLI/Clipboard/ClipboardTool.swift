@@ -123,8 +123,8 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  /// Whether wl-copy can tell clipboard histories that this is a password, by the type x-kde-passwordManagerHint: 2.1 of Debian 12 cannot.
-  /// xclip and xsel offer one type alone.
+  /// Whether wl-copy can tell clipboard histories that this is a password, by the type x-kde-passwordManagerHint: 2.1 of Debian
+  /// 12 cannot. xclip and xsel offer one type alone.
   private func marksSecrets() throws -> Bool {
     let help = try start(["wl-copy", "--help"], SecretBytes(zeros: 0), limit: 1 << 16)
     return help.output.withUnsafeBytes { PlainBytes.text($0) }?.contains("--sensitive") == true

@@ -19,7 +19,8 @@ enum TerminalClipboard {
 
   /// Hands `value` to the terminal. Whether that takes it, it does not tell.
   ///
-  /// Inside tmux the sequence goes through to the terminal behind it: as its own, tmux would keep the value in a buffer that nobody clears.
+  /// Inside tmux the sequence goes through to the terminal behind it: as its own, tmux would keep the value in a buffer that
+  /// nobody clears.
   ///
   /// - Throws: `.tooLarge`, `.io` where there is no terminal.
   static func put(_ value: borrowing SecretBytes) throws {

@@ -1,8 +1,9 @@
 /// The words of a command as the value of `Exec` in the file by which D-Bus starts a service.
 ///
-/// dbus-daemon takes the value apart twice. As in a desktop entry, a backslash stands before another one, or before a letter: a file with
-/// any other is passed over. Then the value becomes words as in a shell, but for variables and patterns, which it does not know.
-/// Source: D-Bus Specification, "Message Bus Starting Services"; Desktop Entry Specification, "Possible value types"; dbus-daemon 1.14.
+/// dbus-daemon takes the value apart twice. As in a desktop entry, a backslash stands before another one, or before a letter: a
+/// file with any other is passed over. Then the value becomes words as in a shell, but for variables and patterns, which it does
+/// not know. Source: D-Bus Specification, "Message Bus Starting Services"; Desktop Entry Specification, "Possible value types";
+/// dbus-daemon 1.14.
 enum ActivationCommand {
   static func text(_ words: [String]) -> String { words.map(quoted).joined(separator: " ") }
 

@@ -10,8 +10,8 @@ struct AgentInstallCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "install", abstract: "Write a unit for systemd that starts the agent with your session.",
     discussion: """
-      The unit goes to systemd/user in your folder of settings, wherever COFFER_HOME is. 'systemctl --user enable --now coffer-agent' \
-      starts it; it stays locked until 'coffer unlock'.
+      The unit goes to systemd/user in your folder of settings, wherever COFFER_HOME is. 'systemctl --user enable --now \
+      coffer-agent' starts it; it stays locked until 'coffer unlock'.
       """)
 
   @Flag(help: "Print the unit instead.") var print = false
@@ -99,10 +99,11 @@ enum AgentPlaces {
     return [home, vault].compactMap(\.self)
   }
 
-  /// What says where things are, where it is not the standard, to a service, which has an environment of its own. libpq's are among them,
-  /// because a program may name a vault on a server to an agent that was installed for another.
+  /// What says where things are, where it is not the standard, to a service, which has an environment of its own. libpq's are
+  /// among them, because a program may name a vault on a server to an agent that was installed for another.
   ///
-  /// - Throws: a usage failure where one holds a control character: a newline would begin a line of its own in the service's file.
+  /// - Throws: a usage failure where one holds a control character: a newline would begin a line of its own in the service's
+  ///   file.
   static func allVariables(_ context: Context) throws -> [String] {
     let folders = context.places.home == nil ? ["XDG_DATA_HOME", "XDG_STATE_HOME"] : []
     // Each session of Kerberos has a file of its own, which would make each unit another one: a vault in a file needs none.
@@ -170,8 +171,9 @@ struct SystemdUnit {
       """
   }
 
-  /// A word in double quotes, with the characters escaped that mean something between them: systemd.syntax(7), systemd.unit(5) for %,
-  /// systemd.service(5) for $. By scalars: with a mark above it each is another character to Swift, and the same byte to systemd.
+  /// A word in double quotes, with the characters escaped that mean something between them: systemd.syntax(7), systemd.unit(5)
+  /// for %, systemd.service(5) for $. By scalars: with a mark above it each is another character to Swift, and the same byte to
+  /// systemd.
   private static func quoted(_ word: String, inCommand: Bool = false) -> String {
     let isPlain = word.utf8.allSatisfy { byte in
       switch byte {

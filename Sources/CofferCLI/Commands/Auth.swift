@@ -9,9 +9,9 @@ struct AuthCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "auth", abstract: "Log in to hosts: a token for each host and account, one of them the active one.",
     discussion: """
-      A server that speaks OAuth 2 logs in by a code or in the browser, and its tokens are renewed; any other token comes from standard input \
-      (--with-token) or from the hidden prompt, never from an argument. A token is an item of the vault, 'coffer vault get HOST ACCOUNT' finds \
-      it, and so is which account is active: nothing about it is readable outside.
+      A server that speaks OAuth 2 logs in by a code or in the browser, and its tokens are renewed; any other token comes from \
+      standard input (--with-token) or from the hidden prompt, never from an argument. A token is an item of the vault, 'coffer \
+      vault get HOST ACCOUNT' finds it, and so is which account is active: nothing about it is readable outside.
       """,
     subcommands: [
       AuthLoginCommand.self, AuthLogoutCommand.self, AuthStatusCommand.self, AuthTokenCommand.self, AuthRefreshCommand.self,
@@ -41,8 +41,9 @@ struct LogoutCommandAt<Place>: OpeningCommand {
       abstract: Place.self == RootPlace.self
         ? "Log out of a host (the same as 'coffer auth logout')." : "Remove the token of a host.",
       discussion: """
-        Takes the token back at the server, where that gave it and has a way for that, and removes it from the vault in any case. Of a token \
-        that was stored by hand the host is told nothing: revoke it there as well. Where one other account remains it becomes the active one.
+        Takes the token back at the server, where that gave it and has a way for that, and removes it from the vault in any \
+        case. Of a token that was stored by hand the host is told nothing: revoke it there as well. Where one other account \
+        remains it becomes the active one.
         """)
   }
 
@@ -70,7 +71,8 @@ struct LogoutCommandAt<Place>: OpeningCommand {
 }
 
 extension LogoutCommandAt {
-  /// Takes a token back at its server. Never an error: the login goes in any case, and the person is told what the server still takes.
+  /// Takes a token back at its server. Never an error: the login goes in any case, and the person is told what the server still
+  /// takes.
   private func revoke(_ name: ItemName, _ items: VaultItems, _ context: Context) {
     do {
       guard let item = try items.item(name), let client = try RenewableLogin.client(of: item, in: items) else { return }
@@ -150,9 +152,9 @@ struct AuthTokenCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "token", abstract: "Print the token of a host's active account, renewed where it has ended.",
     discussion: """
-      Exactly the token's bytes go to a pipe; only a terminal gets a newline after them. Exits with 1 where nobody is logged in, or the token has \
-      expired and nothing renews it; with 77 where the server refuses to renew it; with 75 where the server cannot be reached. However many \
-      processes ask at once, one asks the server.
+      Exactly the token's bytes go to a pipe; only a terminal gets a newline after them. Exits with 1 where nobody is logged in, \
+      or the token has expired and nothing renews it; with 77 where the server refuses to renew it; with 75 where the server \
+      cannot be reached. However many processes ask at once, one asks the server.
       """)
 
   @OptionGroup var chosen: LoginChoice

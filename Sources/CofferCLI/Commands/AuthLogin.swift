@@ -50,9 +50,10 @@ struct LoginCommandAt<Place>: OpeningCommand {
       abstract: Place.self == RootPlace.self
         ? "Log in to a host (the same as 'coffer auth login')." : "Log in to a host, or store a token for it.",
       discussion: """
-        With --provider, --issuer, --device or --web the host's server is asked: it shows a code to enter on any device, or its page opens in \
-        this machine's browser; its token is renewed from then on. Without them the token comes from standard input with --with-token, else \
-        from the hidden prompt. It replaces the one of that account, which becomes the active one of its host.
+        With --provider, --issuer, --device or --web the host's server is asked: it shows a code to enter on any device, or its \
+        page opens in this machine's browser; its token is renewed from then on. Without them the token comes from standard \
+        input with --with-token, else from the hidden prompt. It replaces the one of that account, which becomes the active one \
+        of its host.
         """)
   }
 

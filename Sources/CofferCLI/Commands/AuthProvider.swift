@@ -9,8 +9,8 @@ struct AuthProviderCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "provider", abstract: "Name the servers that log in, with the client id that each gave you.",
     discussion: """
-      A server and a client id are settings of this program, and no secret; the secret of a client is an item of the vault. A server that has \
-      the name of a host is the one that 'coffer auth login HOST' asks.
+      A server and a client id are settings of this program, and no secret; the secret of a client is an item of the vault. A \
+      server that has the name of a host is the one that 'coffer auth login HOST' asks.
       """,
     subcommands: [
       AuthProviderAddCommand.self, AuthProviderListCommand.self, AuthProviderShowCommand.self, AuthProviderRemoveCommand.self,
@@ -21,9 +21,9 @@ struct AuthProviderAddCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Name a server: by its issuer, or one that is known.",
     discussion: """
-      Known are github, gitlab, google and microsoft, whose endpoints are public and fixed: --as says which one a host is. Of any other server \
-      the issuer is asked where everything is, at each login. Where there is a vault, it is opened: it keeps the client's secret, and forgets the \
-      one that the name had before.
+      Known are github, gitlab, google and microsoft, whose endpoints are public and fixed: --as says which one a host is. Of \
+      any other server the issuer is asked where everything is, at each login. Where there is a vault, it is opened: it keeps \
+      the client's secret, and forgets the one that the name had before.
       """)
 
   @Argument(help: "The name: the host that it logs in to, or another.") var name: String
@@ -143,8 +143,8 @@ struct AuthSetupGitCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "setup-git", abstract: "Have git ask coffer for passwords and tokens.",
     discussion: """
-      Sets git-credential-coffer, which must be on PATH ('coffer install'), as a helper in your own configuration of git: for all hosts beside \
-      the helpers that are there, or for one host alone and in their place.
+      Sets git-credential-coffer, which must be on PATH ('coffer install'), as a helper in your own configuration of git: for \
+      all hosts beside the helpers that are there, or for one host alone and in their place.
       """)
 
   @Argument(help: "One host alone, for example github.com.", completion: Completions.hosts) var host: String?

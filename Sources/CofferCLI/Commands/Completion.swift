@@ -44,10 +44,10 @@ struct CompletionCommand: Command {
     try Output.line(shell.script())
   }
 
-  /// bash ends a word at a colon and at other signs, which stand in many a name, and leaves its quotes in it. The script gets the words that the
-  /// command would get. From the answers is taken what stands before the part that the shell completes, and the rest is quoted as that part is.
-  /// Answers that are no files are no file names: bash would show what stands behind their last slash alone. What follows the `--` of `run` is a
-  /// line of its own.
+  /// bash ends a word at a colon and at other signs, which stand in many a name, and leaves its quotes in it. The script gets the
+  /// words that the command would get. From the answers is taken what stands before the part that the shell completes, and the
+  /// rest is quoted as that part is. Answers that are no files are no file names: bash would show what stands behind their last
+  /// slash alone. What follows the `--` of `run` is a line of its own.
   fileprivate static let wholeWords = #"""
 
     _coffer_whole_words() {
@@ -223,7 +223,8 @@ enum Completions {
 
   private static func list(_ words: [String], _ find: (Context) throws -> Set<String>) -> [String] {
     do {
-      // In the form in which an item is found by it, so that one name is one line, and none moves the cursor or turns the line around.
+      // In the form in which an item is found by it, so that one name is one line, and none moves the cursor or turns the line
+      // around.
       return try find(
         Context(
           home: value(of: "--home", words), vault: value(of: "--vault", words), offline: .asSaid(value(of: "--offline", words)),
@@ -237,8 +238,8 @@ enum Completions {
 
   /// What the shell's script takes for `name`.
   ///
-  /// bash expands the words it is given (bash(1), `compgen -W`): what is not escaped there would be run. In zsh a colon, which many
-  /// a service has, would begin a description (zshcompsys(1), `_describe`).
+  /// bash expands the words it is given (bash(1), `compgen -W`): what is not escaped there would be run. In zsh a colon, which
+  /// many a service has, would begin a description (zshcompsys(1), `_describe`).
   private static func spelt(_ name: String) -> String {
     switch CompletionShell.requesting {
     case .bash?: escaped(name) { !isPlain($0) }

@@ -5,12 +5,13 @@ struct DoctorCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "doctor", abstract: "Look for what weakens the protection, and say how to cure it.",
     discussion: """
-      Permissions and owners, memory locking, pins, SQLite's side files without their vault, what interrupted commands left, the agent, \
-      stale sockets, the file system, what the environment gives away, and secrets that lie among preferences, known by their form or by how random they are. \
-      The vault's pages are looked at, and all of it where an agent holds it unlocked or an option or the environment names a file that opens it. Nothing is \
-      changed or asked, and no value is shown. Exit status 0 when nothing was found, notes aside, and 2 otherwise. \
-      --fix moves what git, docker, curl, aws, gh and preferences keep in the clear into the vault, after a question for each. A file is \
-      rewritten only when the vault has given each value back, and its old bytes are overwritten.
+      Permissions and owners, memory locking, pins, SQLite's side files without their vault, what interrupted commands left, the \
+      agent, stale sockets, the file system, what the environment gives away, and secrets that lie among preferences, known by \
+      their form or by how random they are. The vault's pages are looked at, and all of it where an agent holds it unlocked or \
+      an option or the environment names a file that opens it. Nothing is changed or asked, and no value is shown. Exit status 0 \
+      when nothing was found, notes aside, and 2 otherwise. --fix moves what git, docker, curl, aws, gh and preferences keep in \
+      the clear into the vault, after a question for each. A file is rewritten only when the vault has given each value back, \
+      and its old bytes are overwritten.
       """)
 
   static var idleOptions: Set<String> { ["offline"] }

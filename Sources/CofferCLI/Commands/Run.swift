@@ -8,10 +8,11 @@ struct RunCommand: OpeningCommand {
     usage: "coffer run [--env <name=reference>] … [--env-file <path>] … [<options>] [--] <command> [<words>]",
     discussion: """
       A reference is coffer://service/account, with /attribute after it for something else than the value; each part is \
-      percent-encoded. A variable of this environment whose whole value is a reference is resolved as well. All references are read before the command starts: if one is missing, expired or locked, nothing starts. \
-      The command takes this process's place, so its signals and its exit status are its own; with --mask it is a child, and both \
-      are passed through. What unlocks the vault is not passed on. Exit statuses of our own are those of env(1): 125 where \
-      nothing was started, 126 and 127 where the command cannot be executed or is not there.
+      percent-encoded. A variable of this environment whose whole value is a reference is resolved as well. All references are \
+      read before the command starts: if one is missing, expired or locked, nothing starts. The command takes this process's \
+      place, so its signals and its exit status are its own; with --mask it is a child, and both are passed through. What \
+      unlocks the vault is not passed on. Exit statuses of our own are those of env(1): 125 where nothing was started, 126 and \
+      127 where the command cannot be executed or is not there.
       """, aliases: ["exec"])
 
   @Option(

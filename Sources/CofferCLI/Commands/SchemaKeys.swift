@@ -8,9 +8,9 @@ struct KeysCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "keys", abstract: "Compare the keys that a program declares with what is stored; no value is shown.",
     discussion: """
-      The program writes its schema as JSON (StorageRouter.schema). Found are secrets that lie in the plain store, values of another type, \
-      values that no key declares or that lie under a former name, and preferences in the vault. Exit status 0 when nothing was \
-      found, and 2 otherwise. With --plain the vault is not touched.
+      The program writes its schema as JSON (StorageRouter.schema). Found are secrets that lie in the plain store, values of \
+      another type, values that no key declares or that lie under a former name, and preferences in the vault. Exit status 0 \
+      when nothing was found, and 2 otherwise. With --plain the vault is not touched.
       """)
 
   @Argument(help: "The schema; - is standard input.", completion: .file()) var schema: String

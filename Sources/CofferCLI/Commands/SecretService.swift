@@ -13,9 +13,9 @@ struct SecretServiceCommand: ParsableCommand {
     commandName: "secret-service",
     abstract: "Keep the secrets of all programs of this session in the vault, with no screen needed.",
     discussion: """
-      Answers to org.freedesktop.secrets on the bus of the session: what gh, git, python keyring, VS Code, Chromium and hundreds of \
-      other programs ask for a keyring. Their items are items of the vault, of the services secret-service:NAME. See \
-      'coffer help secret-service run'.
+      Answers to org.freedesktop.secrets on the bus of the session: what gh, git, python keyring, VS Code, Chromium and hundreds \
+      of other programs ask for a keyring. Their items are items of the vault, of the services secret-service:NAME. See 'coffer \
+      help secret-service run'.
       """,
     subcommands: [
       SecretServiceRunCommand.self, SecretServiceInstallCommand.self, SecretServiceUninstallCommand.self,
@@ -53,9 +53,9 @@ struct SecretServiceRunCommand: Command {
     commandName: "run", abstract: "Answer programs that ask for secrets, in this process.",
     discussion: """
       It holds no key: the agent does. While the vault is locked, what needs it waits: for what this machine opens it with \
-      (COFFER_KEY_FILE, COFFER_PASSPHRASE_FILE, $CREDENTIALS_DIRECTORY/coffer.passphrase), then for the program of --prompt, then for \
-      'coffer unlock' at some terminal; and is refused as locked after --patience. Exit status 73 where another provider has the \
-      name, and 75 where the bus goes away.
+      (COFFER_KEY_FILE, COFFER_PASSPHRASE_FILE, $CREDENTIALS_DIRECTORY/coffer.passphrase), then for the program of --prompt, \
+      then for 'coffer unlock' at some terminal; and is refused as locked after --patience. Exit status 73 where another \
+      provider has the name, and 75 where the bus goes away.
       """)
 
   @Flag(help: "Take the name from another provider, where that one allows it.") var replace = false

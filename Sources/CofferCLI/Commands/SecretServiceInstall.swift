@@ -12,8 +12,8 @@ struct SecretServiceInstallCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "install", abstract: "Have the bus start the service when a program asks for a secret.",
     discussion: """
-      Writes a file for D-Bus and a unit for systemd, and one for xdg-desktop-portal where that is installed, all in folders of yours. \
-      The service runs with the options given here. 'coffer secret-service uninstall' takes them away.
+      Writes a file for D-Bus and a unit for systemd, and one for xdg-desktop-portal where that is installed, all in folders of \
+      yours. The service runs with the options given here. 'coffer secret-service uninstall' takes them away.
       """)
 
   @Flag(help: "Print the files instead.") var print = false
@@ -229,8 +229,8 @@ struct SecretServiceShareCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "share", abstract: "Show an item of the vault to programs that ask for secrets.",
     discussion: """
-      The item appears in the login collection, with the attributes service, server, account and username where it has none of these \
-      itself. --undo takes it back. Items of coffer secret-service are shown in any case.
+      The item appears in the login collection, with the attributes service, server, account and username where it has none of \
+      these itself. --undo takes it back. Items of coffer secret-service are shown in any case.
       """)
 
   @Argument(help: "The service.") var service: String?

@@ -54,8 +54,8 @@ struct SetCommand: OpeningCommand {
     }
   }
 
-  /// For a key that is not in the property list: whether the vault is its store. Nobody is asked to unlock the vault for a preference,
-  /// nor for a value that stands among the arguments and so is no secret.
+  /// For a key that is not in the property list: whether the vault is its store. Nobody is asked to unlock the vault for a
+  /// preference, nor for a value that stands among the arguments and so is no secret.
   private func mayBeSecret(_ router: ShellRouter, _ context: Context) throws -> Bool {
     if secret { return true }
     guard plain || !words.isEmpty else {

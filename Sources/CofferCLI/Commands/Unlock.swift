@@ -7,10 +7,10 @@ struct UnlockCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "unlock", abstract: "Unlock the vault for all your shells, until it locks again.",
     discussion: """
-      Starts the agent where none runs, and hands it what opens the vault. --idle and --lifetime hold until it locks; without them \
-      the settings agent.idle and agent.lifetime do, else the agent's own times. Where the vault is unlocked already, nobody is \
-      asked again unless an option says something new. Further wrong secrets after the third have to wait longer and longer (exit \
-      status 75).
+      Starts the agent where none runs, and hands it what opens the vault. --idle and --lifetime hold until it locks; without \
+      them the settings agent.idle and agent.lifetime do, else the agent's own times. Where the vault is unlocked already, \
+      nobody is asked again unless an option says something new. Further wrong secrets after the third have to wait longer and \
+      longer (exit status 75).
       """)
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions

@@ -3,7 +3,8 @@ internal import CofferPlatform
 /// What ssh or git asks a program for, which gets the question as its only word.
 ///
 /// The whole question is compared, and no more is taken from it than a name: one that another machine sends stands behind
-/// `(USER@HOST)`, so that it passes for none of ssh's own. Sources: OpenSSH's `sshconnect2.c` and `ssh-add.c`; git's `credential.c`.
+/// `(USER@HOST)`, so that it passes for none of ssh's own. Sources: OpenSSH's `sshconnect2.c` and `ssh-add.c`; git's
+/// `credential.c`.
 enum AskedQuestion: Equatable {
   /// What opens the file of a private key.
   case passphrase(ofKey: String)

@@ -2,7 +2,8 @@ internal import CofferPlatform
 
 /// The ssh that asks, by what its program says of itself.
 ///
-/// Before 8.5 it hands on a server's question as it came, and nothing tells it from one of ssh's own. Source: OpenSSH 8.5, release notes.
+/// Before 8.5 it hands on a server's question as it came, and nothing tells it from one of ssh's own. Source: OpenSSH 8.5,
+/// release notes.
 enum AskingSSH {
   private static let first = (8, 5)
   /// Bytes of a program that are looked at, at most: ssh has one MiB.

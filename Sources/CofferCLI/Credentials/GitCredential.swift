@@ -4,8 +4,8 @@ internal import FoundationEssentials
 
 /// A credential as git knows it: a password, or a ready header with its scheme, and what belongs to it.
 ///
-/// As an item of the vault a plain password is its bare bytes, so that it can be stored and read by hand; with anything more the value
-/// is a list of lines as the protocol has them, in a type of its own.
+/// As an item of the vault a plain password is its bare bytes, so that it can be stored and read by hand; with anything more the
+/// value is a list of lines as the protocol has them, in a type of its own.
 struct GitCredential {
   static let contentType = "application/x-git-credential"
 

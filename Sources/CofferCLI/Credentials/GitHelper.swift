@@ -165,8 +165,8 @@ struct GitHelper {
 
   // MARK: erase
 
-  /// Removes what was refused, also where it was deleted and can be brought back. Where git says which password that was, one that was
-  /// stored meanwhile stays.
+  /// Removes what was refused, also where it was deleted and can be brought back. Where git says which password that was, one
+  /// that was stored meanwhile stays.
   func erase(_ service: String) throws {
     try expireLogin()
     for item in try candidates(service) where try isRefused(item, { try credential(item.name) }) {

@@ -20,8 +20,8 @@ struct GitMessage {
   /// - Throws: what ``init(_:)`` throws; `.tooLarge`.
   init(from descriptor: Int32) throws { try self.init(Self.receive(descriptor)) }
 
-  /// - Throws: `.damaged` for a line without `=` and for a value with a NUL or a carriage return, which could end a line somewhere
-  ///   else.
+  /// - Throws: `.damaged` for a line without `=` and for a value with a NUL or a carriage return, which could end a line
+  ///   somewhere else.
   init(_ message: borrowing SecretBytes) throws {
     try message.withUnsafeBytes { raw in
       for line in raw.split(separator: 0x0A, omittingEmptySubsequences: false) {

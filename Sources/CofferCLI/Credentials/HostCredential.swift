@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// A credential of the vault for a program that names what it wants by a URL, a host or the name of an item: the very item that git's
-/// helper or `coffer auth login` stored, so that there is one token, in one place.
+/// A credential of the vault for a program that names what it wants by a URL, a host or the name of an item: the very item that
+/// git's helper or `coffer auth login` stored, so that there is one token, in one place.
 struct HostCredential {
   let name: ItemName
   let secret: SecretForm
@@ -18,8 +18,9 @@ struct HostCredential {
 
   /// The credential that `service` means; nil where nothing is stored.
   ///
-  /// Tried in this order: the item of exactly that service; for a URL of HTTPS the login of its host; for any URL what git has for its
-  /// scheme and host. Of several accounts the one named is meant, or in the URL; without one the active login, then what was written last.
+  /// Tried in this order: the item of exactly that service; for a URL of HTTPS the login of its host; for any URL what git has
+  /// for its scheme and host. Of several accounts the one named is meant, or in the URL; without one the active login, then what
+  /// was written last.
   ///
   /// The token of a login at a server is renewed where it has ended.
   ///

@@ -19,10 +19,11 @@ struct Origin {
     return String(host[..<colon])
   }
 
-  /// Nil for a text that is no URL with a host, and for one whose host programs may read in different ways. Names of schemes and hosts have
-  /// no case. By bytes: a mark above one would hide it.
+  /// Nil for a text that is no URL with a host, and for one whose host programs may read in different ways. Names of schemes and
+  /// hosts have no case. By bytes: a mark above one would hide it.
   ///
-  /// Source: RFC 3986, section 3; CVE-2024-50349: a program that decodes the user `bank.example%2fx` shows it before the `@` of the host.
+  /// Source: RFC 3986, section 3; CVE-2024-50349: a program that decodes the user `bank.example%2fx` shows it before the `@` of
+  /// the host.
   init?(_ url: String) {
     guard let mark = url.utf8.firstRange(of: "://".utf8), mark.lowerBound != url.startIndex else { return nil }
     let rest = url.utf8[mark.upperBound...]

@@ -136,7 +136,8 @@ struct Checkup {
       }
   }
 
-  /// What `coffer inject -o` or `coffer defaults export` was about to put in its place, complete and with what it holds in the clear.
+  /// What `coffer inject -o` or `coffer defaults export` was about to put in its place, complete and with what it holds in the
+  /// clear.
   private static func unfinished(_ check: String, _ folders: [FilePath]) -> [Finding] {
     Set(folders.flatMap { AtomicFile.abandoned(in: $0) }).sorted { $0.string < $1.string }.map { path in
       Finding(

@@ -2,8 +2,8 @@ internal import Coffer
 internal import CofferPlatform
 internal import SystemPackage
 
-/// The lock that git's `store` takes before it reads its file, until its new one is in place: who holds it neither has a line of git's lost
-/// nor a line that was cut out brought back. Signals that would leave it behind wait meanwhile.
+/// The lock that git's `store` takes before it reads its file, until its new one is in place: who holds it neither has a line of
+/// git's lost nor a line that was cut out brought back. Signals that would leave it behind wait meanwhile.
 ///
 /// Source: `lockfile.h` and `builtin/credential-store.c` of github.com/git/git.
 struct GitLock: ~Copyable {

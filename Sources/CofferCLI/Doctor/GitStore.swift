@@ -31,8 +31,8 @@ struct GitStore {
     return path.hasPrefix("/") ? FilePath(String(path)) : home.pushing(FilePath(String(path.dropFirst(2))))
   }
 
-  /// The servers, `protocol://host`, of which its files have credentials; nil where that cannot be told of each line, or a file cannot
-  /// be read.
+  /// The servers, `protocol://host`, of which its files have credentials; nil where that cannot be told of each line, or a file
+  /// cannot be read.
   func servers() throws -> Set<String>? {
     guard let files else { return nil }
     var servers = Set<String>()

@@ -3,8 +3,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 
-/// Moves the entries of one file into the vault. Whenever it stops, each entry is in the file, in the vault, or in both: the file is
-/// written when the vault has given each value back.
+/// Moves the entries of one file into the vault. Whenever it stops, each entry is in the file, in the vault, or in both: the file
+/// is written when the vault has given each value back.
 struct SecretMove {
   /// What becomes of an entry.
   enum Outcome {
@@ -161,8 +161,8 @@ struct SecretMove {
     item.form.metadata.attributes.filter { $0.key != "url" }
   }
 
-  /// Stores the entries, the first one last: of several users of one server git gets the one that was written last, and got the first of
-  /// the file.
+  /// Stores the entries, the first one last: of several users of one server git gets the one that was written last, and got the
+  /// first of the file.
   private func store(_ entries: [Entry]) throws {
     let users = Dictionary(grouping: entries, by: \.name.service).mapValues(\.count)
     for entry in entries.reversed() {

@@ -156,7 +156,8 @@ struct PlainSecret {
 
 /// What gives a secret away that lies among preferences. A sign is no proof: it is said with its reason, never with the value.
 enum SecretSigns {
-  /// Bits a character from which on text is no language: English has about 4.1 by this measure, in long texts, and base64 up to 6.
+  /// Bits a character from which on text is no language: English has about 4.1 by this measure, in long texts, and base64 up to
+  /// 6.
   private static let leastEntropy = 4.2
   private static let leastHexEntropy = 3.0
 

@@ -6,8 +6,8 @@ internal import SystemPackage
 
 /// Paths from the command line that may lead to a descriptor of this process, as `/dev/fd/3` does.
 enum GivenPath {
-  /// Refuses a path to a descriptor that was not open when the program started: by now the number may be that of a file of its own, which
-  /// must be neither read as a value nor written as an output.
+  /// Refuses a path to a descriptor that was not open when the program started: by now the number may be that of a file of its
+  /// own, which must be neither read as a value nor written as an output.
   ///
   /// - Throws: a usage failure, as for the number itself.
   static func check(_ path: String) throws(Failure) {
@@ -34,7 +34,8 @@ enum GivenPath {
     return nil
   }
 
-  /// What `path` leads to, through links that nobody but this user and root can have led there; `path` itself where it is no link.
+  /// What `path` leads to, through links that nobody but this user and root can have led there; `path` itself where it is no
+  /// link.
   ///
   /// - Throws: `.denied` for a link of another user, and for one that others could put another in the place of.
   static func throughOwnLinks(_ path: FilePath) throws(StoreError) -> FilePath {
@@ -158,8 +159,8 @@ enum PlainFile {
     }
   }
 
-  /// Makes `bytes` the content of the file at `path`, in one step; where that is a link, of the file that it leads to. A pipe, a device or
-  /// a descriptor of this process is written through.
+  /// Makes `bytes` the content of the file at `path`, in one step; where that is a link, of the file that it leads to. A pipe, a
+  /// device or a descriptor of this process is written through.
   ///
   /// - Throws: `.denied` for a link that another user than this one or root can have led there.
   static func write(_ bytes: RawSpan, to path: String) throws {
@@ -214,8 +215,8 @@ enum SecretOutputFile {
     try content.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
   }
 
-  /// Whether `user` may write secrets through what is no file in one step and belongs to `owner`: into a pipe or a device of their own or of
-  /// root, such as /dev/null. A file that has come there meanwhile would be written without a step.
+  /// Whether `user` may write secrets through what is no file in one step and belongs to `owner`: into a pipe or a device of
+  /// their own or of root, such as /dev/null. A file that has come there meanwhile would be written without a step.
   static func mayWrite(_ mode: mode_t, owner: uid_t, user: uid_t) -> Bool {
     mode & S_IFMT != S_IFREG && (owner == user || owner == 0)
   }

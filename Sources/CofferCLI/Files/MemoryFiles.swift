@@ -3,8 +3,8 @@ internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A secret as a file that is in memory alone: it has no name, nobody can change it, and it is gone with the last process that has
-/// it open. Source: memfd_create(2). Its pages may be swapped out, as those of any program that reads the secret may.
+/// A secret as a file that is in memory alone: it has no name, nobody can change it, and it is gone with the last process that
+/// has it open. Source: memfd_create(2). Its pages may be swapped out, as those of any program that reads the secret may.
 final class MemoryFile {
   let descriptor: Int32
 
@@ -25,8 +25,8 @@ final class MemoryFile {
   deinit { if descriptor >= 0 { close(descriptor) } }
 }
 
-/// A private folder on a file system that is in memory, for as long as an editor needs one. Editors put their own copies beside the
-/// file that they edit: these are in memory too, and wiped with it.
+/// A private folder on a file system that is in memory, for as long as an editor needs one. Editors put their own copies beside
+/// the file that they edit: these are in memory too, and wiped with it.
 final class MemoryFolder {
   static let prefix = "coffer-edit-"
   /// Magic numbers of statfs(2): tmpfs and ramfs.

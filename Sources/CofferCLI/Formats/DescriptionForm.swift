@@ -5,7 +5,8 @@ internal import FoundationEssentials
 
 /// What describes an item, as lines for an editor: `label: text`, `type: text`, `expires: date`, `attribute: name=value`.
 ///
-/// A backslash, a newline and, in a name, an equals sign stand behind a backslash. Attributes of the library are not shown and stay.
+/// A backslash, a newline and, in a name, an equals sign stand behind a backslash. Attributes of the library are not shown and
+/// stay.
 enum DescriptionForm {
   /// Lends the form to the editor, and returns what it says then.
   ///

@@ -51,7 +51,8 @@ enum EnvExport {
     }
   }
 
-  /// Whatever the value is: a shell that takes `42` for `RANDOM` does not give it back, and bash runs `ls` for `RANDOM='a[$(ls)]'`.
+  /// Whatever the value is: a shell that takes `42` for `RANDOM` does not give it back, and bash runs `ls` for
+  /// `RANDOM='a[$(ls)]'`.
   private static func refuseShellVariables(_ found: [(name: ItemName, form: SecretForm)]) throws(StoreError) {
     for (name, _) in found where ShellVariables.own(name.account) {
       throw StoreError(
@@ -102,15 +103,15 @@ extension ItemName {
   func isOf(_ services: [String]) -> Bool { services.contains { $0.hasSameBytes(as: service) } }
 }
 
-/// Variables that belong to a shell: an assignment to one fails, is ignored, is calculated, changes the shell's user or state, or has its
-/// value expanded, and so run, at a later prompt.
+/// Variables that belong to a shell: an assignment to one fails, is ignored, is calculated, changes the shell's user or state, or
+/// has its value expanded, and so run, at a later prompt.
 ///
-/// Three rules tell the last kind. A prompt is expanded: by bash always, by zsh with `PROMPT_SUBST`. What tells of new mail is expanded: the
-/// text behind `?` in `MAILPATH`, in zsh in `MAIL` and `mailpath` too. And zsh's array that is tied to a variable is that variable: `path`
-/// is `PATH`.
+/// Three rules tell the last kind. A prompt is expanded: by bash always, by zsh with `PROMPT_SUBST`. What tells of new mail is
+/// expanded: the text behind `?` in `MAILPATH`, in zsh in `MAIL` and `mailpath` too. And zsh's array that is tied to a variable
+/// is that variable: `path` is `PATH`.
 ///
-/// Sources: bash(1), "Shell Variables"; zshparam(1), "Parameters Set By The Shell" and "Parameters Used By The Shell"; zshmodules(1);
-/// dash(1), `getopts`. Shells tell upper case from lower.
+/// Sources: bash(1), "Shell Variables"; zshparam(1), "Parameters Set By The Shell" and "Parameters Used By The Shell";
+/// zshmodules(1); dash(1), `getopts`. Shells tell upper case from lower.
 enum ShellVariables {
   static func own(_ name: String) -> Bool { all.contains(name) }
 
@@ -118,19 +119,19 @@ enum ShellVariables {
 
   private static let bash = """
     BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO DIRSTACK EPOCHREALTIME \
-    EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD LINENO MAILPATH OPTIND PIPESTATUS PPID PROMPT_COMMAND PS0 PS1 PS2 PS4 RANDOM SECONDS \
-    SHELLOPTS SRANDOM UID _
+    EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD LINENO MAILPATH OPTIND PIPESTATUS PPID PROMPT_COMMAND PS0 PS1 PS2 PS4 RANDOM \
+    SECONDS SHELLOPTS SRANDOM UID _
     """
 
   private static let zsh = """
-    ARGC COLUMNS EGID ERRNO FUNCNEST GID HISTCHARS HISTSIZE KEYBOARD_HACK KEYTIMEOUT LINES LISTMAX LOGCHECK MAIL MAILCHECK PROMPT \
-    PROMPT2 PROMPT3 PROMPT4 PROMPT_EOL_MARK PS3 RPROMPT RPROMPT2 RPS1 RPS2 SAVEHIST SHLVL SPROMPT TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE USERNAME ZLE_RPROMPT_INDENT ZSH_EVAL_CONTEXT ZSH_SUBSHELL \
-    cdpath fignore fpath mailpath manpath module_path path prompt psvar watch \
-    aliases builtins commands dirstack dis_aliases dis_builtins dis_functions dis_functions_source dis_galiases dis_patchars \
-    dis_reswords dis_saliases epochtime errnos funcfiletrace funcsourcetrace funcstack functions functions_source functrace galiases \
-    histchars history historywords jobdirs jobstates jobtexts keymaps langinfo mapfile modules nameddirs options parameters patchars \
-    pipestatus reswords saliases signals status sysparams termcap terminfo userdirs usergroups widgets zsh_eval_context \
-    zsh_scheduled_events
+    ARGC COLUMNS EGID ERRNO FUNCNEST GID HISTCHARS HISTSIZE KEYBOARD_HACK KEYTIMEOUT LINES LISTMAX LOGCHECK MAIL MAILCHECK \
+    PROMPT PROMPT2 PROMPT3 PROMPT4 PROMPT_EOL_MARK PS3 RPROMPT RPROMPT2 RPS1 RPS2 SAVEHIST SHLVL SPROMPT TRY_BLOCK_ERROR \
+    TRY_BLOCK_INTERRUPT TTYIDLE USERNAME ZLE_RPROMPT_INDENT ZSH_EVAL_CONTEXT ZSH_SUBSHELL cdpath fignore fpath mailpath manpath \
+    module_path path prompt psvar watch aliases builtins commands dirstack dis_aliases dis_builtins dis_functions \
+    dis_functions_source dis_galiases dis_patchars dis_reswords dis_saliases epochtime errnos funcfiletrace funcsourcetrace \
+    funcstack functions functions_source functrace galiases histchars history historywords jobdirs jobstates jobtexts keymaps \
+    langinfo mapfile modules nameddirs options parameters patchars pipestatus reswords saliases signals status sysparams termcap \
+    terminfo userdirs usergroups widgets zsh_eval_context zsh_scheduled_events
     """
 }
 

@@ -4,8 +4,8 @@ internal import CofferStorage
 /// Reads an environment file where it lies: its values may be secrets, and go straight to guarded memory.
 ///
 /// One `NAME=value` a line, `export` before it allowed. A value in single quotes is taken as it is, one in double quotes has the
-/// escapes `\n`, `\r`, `\t`, `\\`, `\"`, `\$` and ``\` ``; both may hold several lines. Any other ends with the line or before ` #`. Nothing
-/// is expanded: `$HOME` is five characters.
+/// escapes `\n`, `\r`, `\t`, `\\`, `\"`, `\$` and ``\` ``; both may hold several lines. Any other ends with the line or before `
+/// #`. Nothing is expanded: `$HOME` is five characters.
 struct EnvFile {
   struct Entry {
     let name: String

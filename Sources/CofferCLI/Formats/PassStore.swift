@@ -25,7 +25,8 @@ struct PassStore {
 
   /// The entries, each decrypted by gpg, which asks for its own passphrase as it always does.
   ///
-  /// The last part of an entry's path is the account and what is before it the service; an entry at the top is a service by itself.
+  /// The last part of an entry's path is the account and what is before it the service; an entry at the top is a service by
+  /// itself.
   ///
   /// - Parameter firstLineOnly: only the password, and not the lines that people add below it.
   /// - Throws: `.notFound` where there is no store or no gpg; `.damaged`, naming the entry that gpg could not decrypt.
@@ -97,7 +98,8 @@ struct PassFolders {
   /// The names in order.
   ///
   /// - Parameter note: told of what is no entry, and of a folder that leads back to one above it.
-  /// - Throws: ``/CofferPlatform/StoreError`` for what cannot be looked at, a link that leads nowhere among them: nothing is left out silently.
+  /// - Throws: ``/CofferPlatform/StoreError`` for what cannot be looked at, a link that leads nowhere among them: nothing is left
+  ///   out silently.
   func names(_ note: (String) -> Void) throws -> [String] {
     var names: [String] = []
     try walk("", above: [], &names, note)

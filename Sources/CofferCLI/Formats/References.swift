@@ -2,7 +2,8 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 
-/// `coffer://service/account[/field]`: names a secret, a secret field of an item or something said of it, in a place where the secret may not stand.
+/// `coffer://service/account[/field]`: names a secret, a secret field of an item or something said of it, in a place where the
+/// secret may not stand.
 ///
 /// Each part is percent-encoded, so that a service may be a URL: `coffer://https%3A%2F%2Fexample.com/ada`. Without an account
 /// the only item of the service is meant; `coffer://service/` is the one whose account is empty. Source: RFC 3986, section 2.1.
@@ -45,7 +46,8 @@ struct Reference: Hashable, CustomStringConvertible {
     attribute = decoded.count > 2 ? decoded[2] : nil
   }
 
-  /// What stands between the slashes after the scheme. Not among characters: a combining mark after a slash makes one character of both.
+  /// What stands between the slashes after the scheme. Not among characters: a combining mark after a slash makes one character
+  /// of both.
   static func parts(of text: String) -> [Substring.UTF8View] {
     text.utf8.dropFirst(scheme.utf8.count).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
   }
@@ -131,8 +133,8 @@ struct References {
   }
 }
 
-/// A text in which `{{ coffer://service/account }}` stands for a secret. Anything else in double braces belongs to somebody else and
-/// is left as it is.
+/// A text in which `{{ coffer://service/account }}` stands for a secret. Anything else in double braces belongs to somebody else
+/// and is left as it is.
 struct Template {
   /// Bytes of what comes out, at most: a template that multiplies a large value shall not fill the memory.
   static let largestResult = 16 << 20

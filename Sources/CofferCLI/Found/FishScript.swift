@@ -3,8 +3,8 @@ internal import FoundationEssentials
 
 /// The completion script for fish: one function, which finds the command on the line and prints what may stand next.
 ///
-/// The parser's own script has a `complete` line with a condition for each option of each command: a thousand functions that fish runs at
-/// every key (fish 3.6 took two seconds for them).
+/// The parser's own script has a `complete` line with a condition for each option of each command: a thousand functions that fish
+/// runs at every key (fish 3.6 took two seconds for them).
 struct FishScript {
   /// A command as the parser describes itself.
   struct Described: Decodable {

@@ -1,8 +1,8 @@
 internal import Coffer
 internal import CofferVault
 
-/// Finds items by the letters of words in their order, with others between them: `ghb` finds `github.com`. A word in small letters finds
-/// large ones too; one with a large letter finds just that.
+/// Finds items by the letters of words in their order, with others between them: `ghb` finds `github.com`. A word in small
+/// letters finds large ones too; one with a large letter finds just that.
 struct FuzzySearch {
   private let words: [[Character]]
 
@@ -29,8 +29,8 @@ struct FuzzySearch {
     return sum
   }
 
-  /// Letters that stand between those of `word`, and one for each time it is torn apart; nil where it is not found. A beginning of a part
-  /// of the name counts as no distance from the beginning.
+  /// Letters that stand between those of `word`, and one for each time it is torn apart; nil where it is not found. A beginning
+  /// of a part of the name counts as no distance from the beginning.
   static func cost(of word: [Character], in text: [Character]) -> Int? {
     guard let first = word.first else { return 0 }
     let isExact = word.contains(where: \.isUppercase)

@@ -6,8 +6,8 @@ enum LikelyNames {
   /// Names that are told, at most.
   private static let most = 3
 
-  /// The names of `all` that are near to `name`, the nearest first: in other letters, cut from a URL or with a path behind it, with its
-  /// beginning alone, or with a letter or two wrong.
+  /// The names of `all` that are near to `name`, the nearest first: in other letters, cut from a URL or with a path behind it,
+  /// with its beginning alone, or with a letter or two wrong.
   static func near(_ name: String, among all: [String]) -> [String] {
     let wanted = name.lowercased()
     let host = host(of: wanted)

@@ -7,8 +7,8 @@ enum Menu {
 
   /// The number of the one of `choices` that somebody picks: `2 items match:`, a line for each, and a question.
   ///
-  /// - Throws: ``Failure/interrupted`` for control-C, ``Failure/inputEnded`` for control-D or a terminal that is gone, a usage failure
-  ///   after three answers that are none.
+  /// - Throws: ``Failure/interrupted`` for control-C, ``Failure/inputEnded`` for control-D or a terminal that is gone, a usage
+  ///   failure after three answers that are none.
   static func choose(_ what: String, _ choices: [String], _ terminal: borrowing Terminal) throws -> Int {
     let lines = choices.enumerated().map { "  \($0.offset + 1)) \(Printable.line($0.element))\n" }.joined()
     var question = "\(choices.count) \(choices.count == 1 ? "item matches" : what):\n\(lines)Which one (1 to \(choices.count))? "

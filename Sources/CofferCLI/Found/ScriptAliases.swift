@@ -1,7 +1,7 @@
 internal import ArgumentParser
 
-/// The other names of commands, which the parser leaves out of its completion scripts: after one of them the commands of the family would be
-/// offered once more.
+/// The other names of commands, which the parser leaves out of its completion scripts: after one of them the commands of the
+/// family would be offered once more.
 enum ScriptAliases {
   /// `script` for bash or zsh, whose functions are named after the commands, with the other names added.
   static func added(to script: String) -> String { added(to: script, CofferCommand.self, "_coffer") }

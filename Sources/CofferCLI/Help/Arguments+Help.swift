@@ -40,7 +40,8 @@ extension Arguments {
     return path
   }
 
-  /// What may stand in the place of `name`, behind the words of `path`: a command of the vault, a command or a topic with nearly that name.
+  /// What may stand in the place of `name`, behind the words of `path`: a command of the vault, a command or a topic with nearly
+  /// that name.
   private static func meant(_ name: String, in path: [any ParsableCommand.Type]) -> String? {
     guard path.isEmpty else { return path.last?.nearest(to: name) }
     if VaultCommand.configuration.subcommands.contains(where: { $0.answers(to: name) }) { return "vault \(Printable.line(name))" }

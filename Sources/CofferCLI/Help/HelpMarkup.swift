@@ -1,5 +1,5 @@
-/// The text of a help topic: paragraphs, lists, tables and code, as the pages of the catalogue write them. What is typed stands between
-/// grave accents in it.
+/// The text of a help topic: paragraphs, lists, tables and code, as the pages of the catalogue write them. What is typed stands
+/// between grave accents in it.
 enum HelpMarkup {
   case paragraph(String)
   case list([String])
@@ -71,7 +71,8 @@ enum HelpMarkup {
     }
   }
 
-  /// What is typed in bold in the place of its marks, in each line for itself, as pagers have it; the marks stay where nothing is bold.
+  /// What is typed in bold in the place of its marks, in each line for itself, as pagers have it; the marks stay where nothing is
+  /// bold.
   private static func styled(_ text: String, _ display: Display) -> String {
     guard display.isColored else { return text }
     var isTyped = false

@@ -1,5 +1,5 @@
-/// What `coffer help` says besides the commands. An installed program has no catalogue beside it, so the text is here as well: each
-/// part is a section of a page of the catalogue, letter for letter.
+/// What `coffer help` says besides the commands. An installed program has no catalogue beside it, so the text is here as well:
+/// each part is a section of a page of the catalogue, letter for letter.
 struct HelpTopic {
   let name: String
   /// In a line, without a dot.

@@ -24,8 +24,8 @@ enum TextWidth {
     return (lines + [line]).joined(separator: "\n" + blanks(hanging))
   }
 
-  /// Each line of `text` broken at words where it is wider than `width`, and gone on with below its own words. A longer word, such as a path, stays
-  /// whole: it is to be copied.
+  /// Each line of `text` broken at words where it is wider than `width`, and gone on with below its own words. A longer word,
+  /// such as a path, stays whole: it is to be copied.
   static func message(_ text: String, to width: Int) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       guard Cells.count(styled: line) > width else { return String(line) }

@@ -24,7 +24,8 @@ struct CSVLayout {
   /// Whether a file with these columns is of this program.
   func fits(_ columns: [String]) -> Bool { signs.isSubset(of: columns.map { $0.lowercased() }) }
 
-  /// Chrome, Chromium, Edge, Brave, Opera and Vivaldi. Source: `components/password_manager/core/browser/export/password_csv_writer.cc`.
+  /// Chrome, Chromium, Edge, Brave, Opera and Vivaldi. Source:
+  /// `components/password_manager/core/browser/export/password_csv_writer.cc`.
   static let chrome = CSVLayout(
     name: "Chrome", signs: ["name", "url", "username", "password"],
     roles: ["name": .title, "url": .url, "username": .user, "password": .password, "note": .notes])

@@ -6,7 +6,8 @@ internal import CofferStorage
 /// Reads comma-separated values where they lie: a cell that is a secret goes straight to guarded memory. A library that hands out
 /// strings would leave a copy of every password in ordinary memory.
 ///
-/// A cell is text and nothing else: one that begins with `=` is no formula here. Source: RFC 4180; lines may end as on any system.
+/// A cell is text and nothing else: one that begins with `=` is no formula here. Source: RFC 4180; lines may end as on any
+/// system.
 struct CSVScanner {
   /// A cell, as it stands in the file.
   struct Cell {

@@ -77,7 +77,8 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
 // MARK: Parsing
 
 extension ImportFormat {
-  /// The entries of a file that is text. Of a program that writes several kinds of files, the first character tells which one it is.
+  /// The entries of a file that is text. Of a program that writes several kinds of files, the first character tells which one it
+  /// is.
   ///
   /// - Throws: `.damaged`, naming the line and never what stands there.
   func entries(in text: borrowing SecretBytes, place: String) throws -> ImportedEntries {

@@ -17,7 +17,8 @@ struct ImportSource {
     private(set) var items: [ImportedItem]
     var leftOut: [LeftOut] = [], renamed: [String] = []
 
-    /// The same without what Coffer alone may say. A login of a file would be renewed where the file says, and with what this vault has for it.
+    /// The same without what Coffer alone may say. A login of a file would be renewed where the file says, and with what this
+    /// vault has for it.
     fileprivate func withoutLogins() -> Found {
       let logins = Set(
         items.filter { $0.form.metadata.isOfLogin || AuthAccounts.isOwn(service: $0.name.service) }.map(\.name.item))

@@ -7,8 +7,8 @@ internal import CofferStorage
 enum ImportText {
   /// `file` in UTF-8: as it is, without its mark, or out of UTF-16 where its mark says so.
   ///
-  /// - Throws: `.damaged` for any other encoding. Without a mark nothing tells the old encodings of one byte from each other, and a
-  ///   guess would change passwords.
+  /// - Throws: `.damaged` for any other encoding. Without a mark nothing tells the old encodings of one byte from each other, and
+  ///   a guess would change passwords.
   static func read(_ file: consuming SecretBytes, place: String) throws -> SecretBytes {
     let mark = file.withUnsafeBytes { raw in Array(raw.prefix(3)) }
     if mark.starts(with: [0xFF, 0xFE]) || mark.starts(with: [0xFE, 0xFF]) {

@@ -48,8 +48,8 @@ struct ImportedEntry {
     fields.append(Field(name: name, secret: secret))
   }
 
-  /// Takes a seed of one-time passwords, where there is one: the first whose codes can be made makes the item's, and every other one
-  /// becomes the field `name`.
+  /// Takes a seed of one-time passwords, where there is one: the first whose codes can be made makes the item's, and every other
+  /// one becomes the field `name`.
   mutating func takeSeed(_ seed: OneTimeSeed?, as name: String) throws {
     guard let seed else { return }
     guard try seed.makesCodes() else { return addOtherSeed(seed.secret, as: name) }

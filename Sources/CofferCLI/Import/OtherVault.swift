@@ -33,10 +33,11 @@ struct OtherVault {
   let options: OtherVaultOptions
   let context: Context
 
-  /// Opens it with what the options name; else with `own`, which opened this vault and may open a copy of it; else with what a person types.
+  /// Opens it with what the options name; else with `own`, which opened this vault and may open a copy of it; else with what a
+  /// person types.
   ///
-  /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to read. A copy of `vault` must have a key
-  /// of its history; of an older one somebody must say that it may be.
+  /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to read. A copy of `vault` must
+  /// have a key of its history; of an older one somebody must say that it may be.
   func unlock(
     beside vault: borrowing UnlockedVault, orWith own: borrowing Credentials = Credentials()
   ) throws -> UnlockedVault {
@@ -132,8 +133,8 @@ struct OtherVault {
         StoreError(
           .locked, "the other vault is locked and there is nothing to unlock it with", place: path,
           cure: """
-            one of --other-passphrase-file PATH, --other-passphrase-fd N, --other-key-file PATH, --other-recovery-file PATH; or a \
-            terminal to ask at
+            one of --other-passphrase-file PATH, --other-passphrase-fd N, --other-key-file PATH, --other-recovery-file PATH; or \
+            a terminal to ask at
             """))
     }
     return found

@@ -10,7 +10,8 @@ struct ZipArchive: ~Copyable {
   private let archive: OpaquePointer
   private let path: String
 
-  /// Whether a file that begins with `head` is one: with a file in it, or empty. Source: APPNOTE.TXT of PKWARE, sections 4.3.7 and 4.3.16.
+  /// Whether a file that begins with `head` is one: with a file in it, or empty. Source: APPNOTE.TXT of PKWARE, sections 4.3.7
+  /// and 4.3.16.
   static func isMeant(by head: UnsafeRawBufferPointer) -> Bool {
     head.starts(with: [0x50, 0x4B, 0x03, 0x04]) || head.starts(with: [0x50, 0x4B, 0x05, 0x06])
   }
@@ -42,7 +43,8 @@ struct ZipArchive: ~Copyable {
 
   /// The content of the file `name`, unpacked into guarded memory.
   ///
-  /// - Throws: `.damaged` where it is not there or its checksum is wrong; `.tooLarge` past `limit` bytes, whatever the archive says.
+  /// - Throws: `.damaged` where it is not there or its checksum is wrong; `.tooLarge` past `limit` bytes, whatever the archive
+  ///   says.
   func content(_ name: String, limit: Int) throws -> SecretBytes {
     let index = library.name_locate(archive, name, 0)
     guard index >= 0, let file = library.fopen_index(archive, UInt64(index), 0) else {

@@ -2,7 +2,8 @@ internal import Coffer
 internal import CofferStorage
 internal import CofferVault
 
-/// What an item has beside its value, by a name: something said of it, a secret field, or an attribute, the first of these that is there.
+/// What an item has beside its value, by a name: something said of it, a secret field, or an attribute, the first of these that
+/// is there.
 enum ItemPart {
   case text(String)
   case secret(SecretForm)

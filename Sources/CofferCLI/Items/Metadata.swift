@@ -103,8 +103,8 @@ enum Moment {
     text(date).replacing("T", with: " ").replacing("Z", with: " +0000")
   }
 
-  /// Reads what ``text(_:)`` and ``classic(_:)`` write, other offsets, a time without seconds or with parts of one, a blank in place of the
-  /// `T`, and a bare day, which begins at midnight UTC.
+  /// Reads what ``text(_:)`` and ``classic(_:)`` write, other offsets, a time without seconds or with parts of one, a blank in
+  /// place of the `T`, and a bare day, which begins at midnight UTC.
   ///
   /// All of `text` has to be that: Foundation takes a beginning for the whole, and the 31st of February for the 3rd of March.
   static func parse(_ text: String) -> Date? {
@@ -129,8 +129,8 @@ enum Moment {
   /// Bytes of `T18:00`.
   private static let minuteLength = 6
 
-  /// Whether `text` is `T18:00` or `T18:00:00`, the latter with at most nine digits of a part of a second behind it, and then `Z`, `+01:00`,
-  /// `+0100` or `+01`.
+  /// Whether `text` is `T18:00` or `T18:00:00`, the latter with at most nine digits of a part of a second behind it, and then
+  /// `Z`, `+01:00`, `+0100` or `+01`.
   private static func isTime(_ text: ArraySlice<UInt8>) -> Bool {
     var rest = text
     let isDigit = { (byte: UInt8) in UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }

@@ -5,8 +5,8 @@ internal import CofferPlatform
 enum NewName {
   /// Refuses a name that reads as another, because a part of it is not seen or turns the rest around.
   ///
-  /// Only here, where a person chooses a name. The library's rule stays the wider one: a program may store such a name, and an item that
-  /// stands in a vault already can be shown, renamed and deleted.
+  /// Only here, where a person chooses a name. The library's rule stays the wider one: a program may store such a name, and an
+  /// item that stands in a vault already can be shown, renamed and deleted.
   static func check(_ text: String, as role: String) throws(Failure) {
     let shown = text.spelledOut()
     guard shown != text else { return }

@@ -99,8 +99,8 @@ final class ShellRouter {
         : "coffer list --domain \(domain) shows what is, coffer set \(key) stores it")
   }
 
-  /// Whether the vault has an item of the service `name`, as far as that shows without a question. Looked for where an agent answers or a
-  /// person reads the answer: the vault is opened once more for it, which a script should not pay for.
+  /// Whether the vault has an item of the service `name`, as far as that shows without a question. Looked for where an agent
+  /// answers or a person reads the answer: the vault is opened once more for it, which a script should not pay for.
   private func isService(_ name: String) -> Bool {
     let questions = context.questions
     context.questions = .nowhere

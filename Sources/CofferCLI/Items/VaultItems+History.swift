@@ -77,7 +77,8 @@ extension VaultItems {
     return try Self.only(names, service) ?? ItemName(service: service)
   }
 
-  /// The name of an item that is there or can be brought back: the named one, or, without an account, the only one of the service.
+  /// The name of an item that is there or can be brought back: the named one, or, without an account, the only one of the
+  /// service.
   ///
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
   func knownName(service: String, account: String?) throws -> ItemName {

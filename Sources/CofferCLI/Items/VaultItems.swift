@@ -7,7 +7,8 @@ internal import FoundationEssentials
 
 /// The items of the vault, for commands that need no more than items: whoever holds the keys, a command works the same.
 ///
-/// The agent is asked where it holds the vault. Should it lock or go away between two calls, the vault is unlocked from the next source; what was a write that nobody answered is an error instead, since it may have happened.
+/// The agent is asked where it holds the vault. Should it lock or go away between two calls, the vault is unlocked from the next
+/// source; what was a write that nobody answered is an error instead, since it may have happened.
 final class VaultItems {
   private let context: Context
   /// Where they are.
@@ -128,8 +129,8 @@ final class VaultItems {
 
   private var canAsk: Bool { !context.json && isTerminal(STDIN_FILENO) && isTerminal(STDERR_FILENO) }
 
-  /// The item that somebody at a terminal means by its label, whatever its case, or by a part of it; nil where none has such a one, and
-  /// where nobody can be asked: a label names nothing for certain.
+  /// The item that somebody at a terminal means by its label, whatever its case, or by a part of it; nil where none has such a
+  /// one, and where nobody can be asked: a label names nothing for certain.
   private func labeled(_ text: String) throws -> VaultItem? {
     guard canAsk, !context.yes, !text.isEmpty else { return nil }
     let wanted = text.lowercased()
@@ -284,7 +285,8 @@ extension Context {
     VaultItems(self, .here(try lockedVault().unlock(with: credentials)))
   }
 
-  /// The same to be read, for a command that asks for an item next: whether the agent holds the vault shows then, one question earlier.
+  /// The same to be read, for a command that asks for an item next: whether the agent holds the vault shows then, one question
+  /// earlier.
   func itemsToRead() throws -> VaultItems {
     guard let agent = try possibleAgent() else { return VaultItems(self, try OpenedVault(self)) }
     return VaultItems(self, agent: agent, hasAnswered: false)

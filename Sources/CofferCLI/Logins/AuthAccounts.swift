@@ -10,13 +10,15 @@ struct AuthAccounts {
   /// The attribute of items that are tokens, so that other items of a host are none.
   private static let mark = "coffer.auth"
   private static let token = "token"
-  /// What stands for the token of a login before there is one: those of large servers have some 2000 bytes, and what renews them as many.
+  /// What stands for the token of a login before there is one: those of large servers have some 2000 bytes, and what renews them
+  /// as many.
   static func usualToken() throws -> SecretForm { SecretForm(try SecretBytes(zeros: 8192)) }
   /// The service of the items that name the active accounts.
   static let pointers = "coffer.auth"
   /// The account of a login that names none.
   static let unnamed = "default"
-  /// The name that a token is used with where its account has none. Source: GitHub, GitLab and Bitbucket take it with a token of OAuth.
+  /// The name that a token is used with where its account has none. Source: GitHub, GitLab and Bitbucket take it with a token of
+  /// OAuth.
   static let unnamedUser = "oauth2"
 
   /// The name of the user of an account.
@@ -93,7 +95,8 @@ struct AuthAccounts {
   /// The item of a login.
   func name(of login: Login) throws -> ItemName { try ItemName(service: login.host, account: login.account) }
 
-  /// Checks that a login of that name can be stored: the vault is open, it can be written and has room, and no other item has the name.
+  /// Checks that a login of that name can be stored: the vault is open, it can be written and has room, and no other item has the
+  /// name.
   ///
   /// A person who has logged in would else hear only then that there is no place for the token.
   func reserve(_ host: String, _ account: String) throws {

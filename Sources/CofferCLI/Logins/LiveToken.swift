@@ -5,7 +5,8 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// The token of a login that has not ended: the stored one, or a new one, which one process asks the server for however many want it.
+/// The token of a login that has not ended: the stored one, or a new one, which one process asks the server for however many want
+/// it.
 struct LiveToken {
   let items: VaultItems
 
@@ -13,8 +14,8 @@ struct LiveToken {
   private static let patience: Duration = .seconds(60)
 
   /// - Parameter fresh: whether it is renewed although it has not ended.
-  /// - Throws: `.notFound` where nobody is logged in; `.expired` where the token has ended and nothing renews it; `.loginRefused` where the
-  ///   server refuses to; `.unreachable` where it cannot be reached.
+  /// - Throws: `.notFound` where nobody is logged in; `.expired` where the token has ended and nothing renews it; `.loginRefused`
+  ///   where the server refuses to; `.unreachable` where it cannot be reached.
   func token(of name: ItemName, fresh: Bool = false) throws -> SecretForm {
     guard let item = try items.item(name) else { throw AuthAccounts.nobody(name.service, name.account) }
     if !fresh, let form = try live(item) { return form }
@@ -49,7 +50,8 @@ struct LiveToken {
     else { throw Self.unrenewable(name) }
     // Who had the turn before was refused with the same: asked again, a server may take it for stolen.
     if GitCredential.isSame(spent, refresh), present.isUnchanged != seenField?.isUnchanged { throw Self.refused(name) }
-    // Before the server is asked: one that rotates takes the old token for stolen from then on, and the new one must find its place.
+    // Before the server is asked: one that rotates takes the old token for stolen from then on, and the new one must find its
+    // place.
     try items.rehearse(changes(of: item, to: try AuthAccounts.usualToken(), refresh))
     let tokens: OAuthTokens
     do { tokens = try client.tokens(refreshing: refresh, nil) } catch let error as StoreError where error.kind == .loginRefused {
@@ -74,8 +76,8 @@ struct LiveToken {
   /// Writes of one renewal, at most: nobody says other things of an item so often within a moment.
   private static let mostWrites = 8
 
-  /// Stores what the server gave for `refresh`, also where other things were said of the item meanwhile: a server that rotates takes nothing
-  /// else from then on. False where the login is another by now, or gone.
+  /// Stores what the server gave for `refresh`, also where other things were said of the item meanwhile: a server that rotates
+  /// takes nothing else from then on. False where the login is another by now, or gone.
   private func store(_ tokens: OAuthTokens, in seen: VaultItem, replacing refresh: SecretForm) throws -> Bool {
     var item = seen
     var writes = 0
@@ -95,8 +97,8 @@ struct LiveToken {
     }
   }
 
-  /// What `error`, by which a renewal could not be stored, means: where the server has given another refresh token, the stored one is spent, and
-  /// it is asked to take back the one that nobody has.
+  /// What `error`, by which a renewal could not be stored, means: where the server has given another refresh token, the stored
+  /// one is spent, and it is asked to take back the one that nobody has.
   private func unstored(
     _ tokens: OAuthTokens, replacing refresh: SecretForm, _ client: OAuthClient, _ name: ItemName, _ error: any Error
   ) -> any Error {

@@ -21,7 +21,8 @@ struct LoginFlow {
     case .device:
       let login = try client.loginByCode(nil)
       try say(url: login.verificationURL, code: login.userCode, expires: login.expires)
-      // Not the page with the code in it: who reads the code among the browser's arguments can answer it with an account of their own.
+      // Not the page with the code in it: who reads the code among the browser's arguments can answer it with an account of their
+      // own.
       open(login.verificationURL)
       Spinner.show("waiting for the login; the code ends \(LocalTime().expiry(login.expires))", context)
       return try login.wait(Cancellation())
@@ -58,8 +59,8 @@ struct LoginFlow {
     Output.message(what)
   }
 
-  /// Opens the page where a browser is, which tells of itself; without one the person opens it. Every user of the machine can read the
-  /// address among the browser's arguments: nothing in it gets anybody a token.
+  /// Opens the page where a browser is, which tells of itself; without one the person opens it. Every user of the machine can
+  /// read the address among the browser's arguments: nothing in it gets anybody a token.
   private func open(_ url: String) {
     guard opensBrowser, Display.errors.isTerminal, !context.json else { return }
     guard ProcessEnvironment.value("BROWSER") != nil || Self.hasDisplay else { return }

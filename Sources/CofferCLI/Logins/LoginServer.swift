@@ -4,7 +4,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 
-/// A server that logs in, and this program as it knows it: by an issuer, which says where everything is, or by a name that is known.
+/// A server that logs in, and this program as it knows it: by an issuer, which says where everything is, or by a name that is
+/// known.
 struct LoginServer: Equatable {
   enum Place: Equatable {
     case issuer(String)

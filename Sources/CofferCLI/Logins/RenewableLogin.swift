@@ -4,8 +4,8 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// What the item of a login says of the server that it is of, so that the token can be renewed and taken back. All of it is sealed: as
-/// attributes of the token, and, what is secret, as its fields.
+/// What the item of a login says of the server that it is of, so that the token can be renewed and taken back. All of it is
+/// sealed: as attributes of the token, and, what is secret, as its fields.
 enum RenewableLogin {
   private static let tokenEndpoint = "coffer.oauth.token-endpoint", revocationEndpoint = "coffer.oauth.revocation-endpoint"
   private static let client = "coffer.oauth.client", scope = "coffer.oauth.scope", secretInBody = "coffer.oauth.secret-in-body"

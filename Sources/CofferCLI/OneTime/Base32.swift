@@ -1,13 +1,13 @@
 internal import Coffer
 internal import CofferMemory
 
-/// Base32 back to bytes, within guarded memory, as web sites print a one-time password's secret: in groups with blanks or hyphens between
-/// them, in either case, with padding or without.
+/// Base32 back to bytes, within guarded memory, as web sites print a one-time password's secret: in groups with blanks or hyphens
+/// between them, in either case, with padding or without.
 ///
 /// Source: RFC 4648, section 6.
 enum SecretBase32 {
-  /// The bytes that `text` spells; nil when it is no Base32, or none at all. A count of digits that no number of bytes has is refused: one
-  /// was lost on the way. Bits beyond the last byte are left out.
+  /// The bytes that `text` spells; nil when it is no Base32, or none at all. A count of digits that no number of bytes has is
+  /// refused: one was lost on the way. Bits beyond the last byte are left out.
   static func decode(_ text: UnsafeRawBufferPointer) throws -> SecretBytes? {
     var digits = 0
     var padding = 0

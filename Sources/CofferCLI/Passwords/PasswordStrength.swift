@@ -2,18 +2,19 @@ internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
 
-/// How many guesses a password or passphrase withstands, as bits: the logarithm of the guesses of somebody who tries what people choose
-/// first.
+/// How many guesses a password or passphrase withstands, as bits: the logarithm of the guesses of somebody who tries what people
+/// choose first.
 ///
-/// The text is cut into pieces so that the sum of their bits is least. A piece is a word of ``PasswordList`` or ``WordList`` or of the
-/// item's own name, a repetition, a run of letters, digits or keys in their order, a year, or one character. It is the method of zxcvbn
-/// (Wheeler, USENIX Security 2016) with smaller lists. It is an estimate from above: who knows more about the person needs fewer guesses.
+/// The text is cut into pieces so that the sum of their bits is least. A piece is a word of ``PasswordList`` or ``WordList`` or
+/// of the item's own name, a repetition, a run of letters, digits or keys in their order, a year, or one character. It is the
+/// method of zxcvbn (Wheeler, USENIX Security 2016) with smaller lists. It is an estimate from above: who knows more about the
+/// person needs fewer guesses.
 struct PasswordStrength {
-  /// Below this a stored password is weak, which others keep and hash as they like: four random words, the least that `coffer generate`
-  /// makes, have 44 bits.
+  /// Below this a stored password is weak, which others keep and hash as they like: four random words, the least that `coffer
+  /// generate` makes, have 44 bits.
   static let least = 44.0
-  /// Below this a passphrase of a vault is too easy to guess: a guess costs at least 64 ms of a processor, so that 2^35 of them take 70
-  /// years of one.
+  /// Below this a passphrase of a vault is too easy to guess: a guess costs at least 64 ms of a processor, so that 2^35 of them
+  /// take 70 years of one.
   static let leastOfPassphrase = 35.0
 
   /// Bytes that are looked at: what is longer is strong, or repeats itself long before.

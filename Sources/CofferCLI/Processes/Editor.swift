@@ -7,8 +7,8 @@ internal import SystemPackage
 enum Editor {
   /// Lends `value` to the editor and returns what it became.
   ///
-  /// - Throws: `.refused` where no file system is in memory; a failure when the editor fails or is killed. The value is wiped either
-  ///   way.
+  /// - Throws: `.refused` where no file system is in memory; a failure when the editor fails or is killed. The value is wiped
+  ///   either way.
   static func edit(_ value: borrowing SecretBytes, limit: Int, places: Places) throws -> SecretBytes {
     let folder = try MemoryFolder(places)
     let file = folder.path.appending("value").string

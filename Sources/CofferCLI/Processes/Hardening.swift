@@ -9,15 +9,17 @@ enum Hardening {
     occupyStandardStreams()
     _ = SecretMemory.hardenProcess()  // Where the system refuses, `coffer doctor` is the place to say so: nothing leaked yet.
     let mask = umask(0o077)
-    // A closed pipe, and a file over the limit (`ulimit -f`), are then errors of `write`, which have an exit status, and not a silent death.
+    // A closed pipe, and a file over the limit (`ulimit -f`), are then errors of `write`, which have an exit status, and not a
+    // silent death.
     let ignored = Set(Self.deadlyWrites.filter(isIgnored))
     for write in deadlyWrites { signal(write, SIG_IGN) }
-    // While it is ignored the system forgets a child as it ends: a program that failed could not be told from one that did its work.
+    // While it is ignored the system forgets a child as it ends: a program that failed could not be told from one that did its
+    // work.
     let ignoresChildren = isIgnored(SIGCHLD)
     signal(SIGCHLD, SIG_DFL)
     inherited.withLock { $0 = Inherited(mask: mask, ignored: ignored, ignoresChildren: ignoresChildren) }
-    // Swift's crash backtracer prints registers and memory: a crash shall leave nothing but its signal. It takes SIGQUIT too, which a
-    // shell may have its jobs in the background ignore.
+    // Swift's crash backtracer prints registers and memory: a crash shall leave nothing but its signal. It takes SIGQUIT too,
+    // which a shell may have its jobs in the background ignore.
     for crash in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGQUIT] where !isIgnored(crash) { signal(crash, SIG_DFL) }
     EnvironmentPassphrase.take()
   }
@@ -25,8 +27,8 @@ enum Hardening {
   /// For commands that start no other program: not even a mistake may then gain rights by `execve`.
   static func forbidNewPrivileges() { _ = coffer_forbid_new_privileges() }
 
-  /// Gives back what a command that takes this process's place must find as it was. That it can leave no core dump stays so: its memory
-  /// will hold secrets.
+  /// Gives back what a command that takes this process's place must find as it was. That it can leave no core dump stays so: its
+  /// memory will hold secrets.
   static func restoreForReplacement() {
     restoreMask()
     guard let inherited = inherited.withLock({ $0 }) else { return }
@@ -45,9 +47,9 @@ enum Hardening {
   /// Those of them that this process was started with as ignored.
   static var inheritsIgnored: Set<Int32> { inherited.withLock { $0?.ignored ?? [] } }
 
-  /// Takes the numbers of standard streams that are closed, as the C library does for programs with more rights than their caller: a file
-  /// that is opened later would be read as the input, or written as the output. Reading and writing fail as on a closed one, and a command
-  /// that is started finds it closed.
+  /// Takes the numbers of standard streams that are closed, as the C library does for programs with more rights than their
+  /// caller: a file that is opened later would be read as the input, or written as the output. Reading and writing fail as on a
+  /// closed one, and a command that is started finds it closed.
   private static func occupyStandardStreams() {
     for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) < 0 {
       #if os(Linux)
@@ -60,14 +62,15 @@ enum Hardening {
     }
   }
 
-  /// Whether `descriptor` was open when the program started. What it opens itself is closed on exec, and what it was given by exec is not.
+  /// Whether `descriptor` was open when the program started. What it opens itself is closed on exec, and what it was given by
+  /// exec is not.
   static func wasGiven(_ descriptor: Int32) -> Bool {
     let flags = fcntl(descriptor, F_GETFD)
     return flags >= 0 && flags & FD_CLOEXEC == 0
   }
 
-  /// Keeps a command that is started from reading again what `descriptor`, which was given, told this program. A standard stream that is
-  /// a terminal stays: what was typed there is gone.
+  /// Keeps a command that is started from reading again what `descriptor`, which was given, told this program. A standard stream
+  /// that is a terminal stays: what was typed there is gone.
   static func withhold(_ descriptor: Int32) throws(StoreError) {
     guard wasGiven(descriptor) else { return }
     guard descriptor <= STDERR_FILENO else {

@@ -112,7 +112,8 @@ extension Failure {
   }
 }
 
-/// Another program that was run for its output, which goes to guarded memory. What it says on standard error is the user's to see.
+/// Another program that was run for its output, which goes to guarded memory. What it says on standard error is the user's to
+/// see.
 struct CapturedCommand: ~Copyable {
   let status: Int32
   let output: SecretBytes
@@ -121,8 +122,8 @@ struct CapturedCommand: ~Copyable {
 
   /// Where a program that has more to tell than its status may write it.
   static let notesDescriptor: Int32 = 3
-  /// Bytes of them, at most: gpg writes two short lines for each key that a message is encrypted to, and whoever wrote the message says how
-  /// many there are. These are more than ten thousand.
+  /// Bytes of them, at most: gpg writes two short lines for each key that a message is encrypted to, and whoever wrote the
+  /// message says how many there are. These are more than ten thousand.
   private static let largestNotes = 1 << 20
 
   /// - Throws: a failure of status 126 or 127 where the program could not be started.

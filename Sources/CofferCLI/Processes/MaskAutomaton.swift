@@ -1,11 +1,11 @@
 internal import Coffer
 internal import CofferStorage
 
-/// Finds many secrets in one pass over a stream, however many they are: the automaton of Aho and Corasick ("Efficient String Matching:
-/// An Aid to Bibliographic Search", CACM 18/6, 1975).
+/// Finds many secrets in one pass over a stream, however many they are: the automaton of Aho and Corasick ("Efficient String
+/// Matching: An Aid to Bibliographic Search", CACM 18/6, 1975).
 ///
-/// A state is a beginning of a secret that the stream ends with. The bytes that lead on from it are read from guarded memory; what lies
-/// outside, how states hang together, tells no byte of a secret.
+/// A state is a beginning of a secret that the stream ends with. The bytes that lead on from it are read from guarded memory;
+/// what lies outside, how states hang together, tells no byte of a secret.
 final class MaskAutomaton: Sendable {
   /// The states in the order of the secrets' bytes, the empty beginning first.
   struct State {
@@ -30,8 +30,8 @@ final class MaskAutomaton: Sendable {
   /// The byte that leads to each state.
   private let labels: SecretForm
   private let tables: SecretForm
-  /// A bit for each two bytes that a secret begins with. Where a stream is in no secret, which is nearly everywhere, it is run through
-  /// by these alone, however many secrets there are.
+  /// A bit for each two bytes that a secret begins with. Where a stream is in no secret, which is nearly everywhere, it is run
+  /// through by these alone, however many secrets there are.
   private let beginnings: SecretForm
   /// Bytes of the longest secret.
   let longest: Int
@@ -54,8 +54,8 @@ final class MaskAutomaton: Sendable {
 
   /// Takes a stream on from `state` by `bytes`.
   ///
-  /// - Parameter found: called with the index of a secret's last byte among `bytes`, and its length. Of several that end there it is
-  ///   the longest, which covers the others.
+  /// - Parameter found: called with the index of a secret's last byte among `bytes`, and its length. Of several that end there it
+  ///   is the longest, which covers the others.
   /// - Returns: the state, and how many of the last bytes may still become a secret.
   func advance(_ state: Int32, _ bytes: UnsafeRawBufferPointer, found: (Int, Int) -> Void) -> (state: Int32, open: Int) {
     states.withUnsafeBufferPointer { states in
@@ -81,8 +81,8 @@ final class MaskAutomaton: Sendable {
     }
   }
 
-  /// The first place from `start` on where two bytes stand that a secret begins with; the last place where there are none, as the second
-  /// of them may be still to come.
+  /// The first place from `start` on where two bytes stand that a secret begins with; the last place where there are none, as the
+  /// second of them may be still to come.
   @inline(__always)
   private static func nextBeginning(
     _ bytes: UnsafeRawBufferPointer, from start: Int, _ beginnings: UnsafeRawBufferPointer

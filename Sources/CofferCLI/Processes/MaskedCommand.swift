@@ -35,10 +35,11 @@ final class MaskedCommand {
     streams = [try Stream(automaton, to: STDOUT_FILENO), try Stream(automaton, to: STDERR_FILENO)]
   }
 
-  /// Runs the command, and passes on what it and whatever it started print: to the end of both streams, as a pipe to another program
-  /// would.
+  /// Runs the command, and passes on what it and whatever it started print: to the end of both streams, as a pipe to another
+  /// program would.
   ///
-  /// - Throws: a failure of status 74 where the output could not be written; the command was told by a closed pipe, and has ended.
+  /// - Throws: a failure of status 74 where the output could not be written; the command was told by a closed pipe, and has
+  ///   ended.
   func run(_ launch: Launch) throws -> Ending {
     var before = sigset_t()
     var handled = sigset_t()
@@ -61,8 +62,8 @@ final class MaskedCommand {
 
   // MARK: Signals
 
-  /// Signals that do here what they do anywhere: two that no process can catch, those of a mistake of this program, and those by which the
-  /// terminal stops whoever uses it from the background.
+  /// Signals that do here what they do anywhere: two that no process can catch, those of a mistake of this program, and those by
+  /// which the terminal stops whoever uses it from the background.
   private static let unhandled = [
     SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGTTIN, SIGTTOU,
   ]
@@ -134,8 +135,8 @@ final class MaskedCommand {
     } catch { abandon(stream, error) }
   }
 
-  /// Writes in pieces that do not block, so that signals reach the command while nobody reads its output. What is not read when the
-  /// wait was ended is dropped.
+  /// Writes in pieces that do not block, so that signals reach the command while nobody reads its output. What is not read when
+  /// the wait was ended is dropped.
   private func write(_ bytes: UnsafeRawBufferPointer, to target: Int32) throws(Failure) {
     var rest = bytes
     while !rest.isEmpty, hasRoom(target) {
@@ -158,8 +159,8 @@ final class MaskedCommand {
     }
   }
 
-  /// The output cannot be written: the command shall learn it from its next write, as it would without us. That a reader is gone is
-  /// the command's affair; anything else is said when it has ended.
+  /// The output cannot be written: the command shall learn it from its next write, as it would without us. That a reader is gone
+  /// is the command's affair; anything else is said when it has ended.
   private func abandon(_ stream: Stream, _ error: Failure) {
     stream.isOpen = false
     stream.pipe.closeReading()

@@ -1,6 +1,7 @@
 internal import CofferPlatform
 
-/// How a child starts. Blocked and ignored signals are inherited: what this process has done to its own is undone for the child alone.
+/// How a child starts. Blocked and ignored signals are inherited: what this process has done to its own is undone for the child
+/// alone.
 enum SpawnAttributes {
   /// Lends them to `body`, which calls posix_spawn(3).
   ///

@@ -6,8 +6,8 @@ enum Columns {
 
   /// The lines of `rows`, each column as wide as its widest cell. No line ends in white space.
   ///
-  /// - Parameter display: who reads them. A terminal has cells, and gets lines that are cut at its width; of what else reads them nothing is
-  ///   known but characters.
+  /// - Parameter display: who reads them. A terminal has cells, and gets lines that are cut at its width; of what else reads them
+  ///   nothing is known but characters.
   static func align(_ rows: [[String]], for display: Display = .output) -> String {
     var widths = Widths(for: display)
     for row in rows { widths.add(row) }

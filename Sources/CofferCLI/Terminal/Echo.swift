@@ -1,10 +1,11 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// The echo of the terminal, which stays off from the first try of a question to the last: what somebody types while a passphrase is tried
-/// may well be the next one.
+/// The echo of the terminal, which stays off from the first try of a question to the last: what somebody types while a passphrase
+/// is tried may well be the next one.
 ///
-/// What was typed meanwhile is dropped, when the question is asked anew and at the end: it was no answer, and is no command for the shell.
+/// What was typed meanwhile is dropped, when the question is asked anew and at the end: it was no answer, and is no command for
+/// the shell.
 enum Echo {
   /// They end the process between two tries, or stop it. At a prompt they are held: see ``Terminal``.
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP]

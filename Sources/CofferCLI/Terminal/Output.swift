@@ -20,8 +20,9 @@ enum Output {
     try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
   }
 
-  /// A value for a person or a program. A pipe or a file gets exactly its bytes. A terminal gets a newline after them, and each character
-  /// that would command it, such as ESC, as `\u{1b}`: a value may be another's text. Binary values are not written to a terminal.
+  /// A value for a person or a program. A pipe or a file gets exactly its bytes. A terminal gets a newline after them, and each
+  /// character that would command it, such as ESC, as `\u{1b}`: a value may be another's text. Binary values are not written to a
+  /// terminal.
   ///
   /// - Throws: a usage failure where the output is a terminal and the value is no text.
   static func value(_ bytes: borrowing SecretBytes) throws(Failure) {
@@ -64,7 +65,8 @@ enum Output {
     if raw.last != UInt8(ascii: "\n") { try write("\n") }
   }
 
-  /// A message for a person, whose terminal gets it in lines of its width. Where standard error is gone there is nobody left to tell.
+  /// A message for a person, whose terminal gets it in lines of its width. Where standard error is gone there is nobody left to
+  /// tell.
   static func message(_ text: String) {
     record(Display.errors.isTerminal ? TextWidth.message(text, to: Display.errors.width) : text)
   }

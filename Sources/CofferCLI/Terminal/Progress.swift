@@ -73,7 +73,8 @@ extension Progress.Work {
   /// Before, an estimate of what is left would jump about.
   private static let leastTime: Int64 = 1_000_000_000
 
-  /// The line for `done` of `total` after so many nanoseconds: without the time left, then without the bar where there is no room.
+  /// The line for `done` of `total` after so many nanoseconds: without the time left, then without the bar where there is no
+  /// room.
   func line(_ done: Int, of total: Int, after elapsed: Int64, _ display: Display) -> String {
     let percent = "\(String(repeating: " ", count: 3 - min("\(done * 100 / total)".count, 3)))\(done * 100 / total) %"
     let count = "\(grouped(done)) of \(grouped(total)) \(plural(total))"

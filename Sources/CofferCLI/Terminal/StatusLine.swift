@@ -1,7 +1,8 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// The line of the terminal that tells what goes on just now, on standard error. It is gone before anything else is said or asked.
+/// The line of the terminal that tells what goes on just now, on standard error. It is gone before anything else is said or
+/// asked.
 enum StatusLine {
   /// What control-C is told while the line stands.
   enum Interruption: Int {

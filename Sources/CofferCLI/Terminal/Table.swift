@@ -114,7 +114,8 @@ struct Table {
 }
 
 extension Table {
-  /// Rows that begin with a word for what became of something, under `titles` at a terminal; what else reads them gets them aligned.
+  /// Rows that begin with a word for what became of something, under `titles` at a terminal; what else reads them gets them
+  /// aligned.
   ///
   /// - Parameter rows: a row may have fewer cells than there are titles.
   /// - Parameter footer: a last line at a terminal alone.

@@ -1,7 +1,7 @@
 /// The characters that take two cells of a terminal: those whose East_Asian_Width is W or F.
 ///
-/// Source: EastAsianWidth-15.0.0.txt of the Unicode Character Database, with the ranges that its header has for characters yet to be
-/// assigned, joined to 121 ranges. libc's wcwidth(3) is no source: it knows no character but ASCII in the locale C.
+/// Source: EastAsianWidth-15.0.0.txt of the Unicode Character Database, with the ranges that its header has for characters yet to
+/// be assigned, joined to 121 ranges. libc's wcwidth(3) is no source: it knows no character but ASCII in the locale C.
 enum WideCharacters {
   static func contains(_ scalar: Unicode.Scalar) -> Bool {
     guard scalar.value >= bounds[0] else { return false }

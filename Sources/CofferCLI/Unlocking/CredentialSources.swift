@@ -15,8 +15,8 @@ struct CredentialSources {
     if context.unlocking?.usesStandardInput == true { try context.input.claim(for: "the passphrase") }
   }
 
-  /// The descriptors that the command line and the environment name, by number or by a path that leads there: a command that inherits one
-  /// could read again what unlocks the vault.
+  /// The descriptors that the command line and the environment name, by number or by a path that leads there: a command that
+  /// inherits one could read again what unlocks the vault.
   var descriptors: [Int32] {
     let options = context.unlocking
     let passphrases = [options?.passphraseFile, ProcessEnvironment.value("COFFER_PASSPHRASE_FILE")].compactMap { $0 }
@@ -145,9 +145,9 @@ struct CredentialSources {
       StoreError(
         .locked, "the vault is locked and there is nothing to unlock it with", place: vault.description,
         cure: """
-          coffer unlock, in all your shells at once for what an agent serves; or one of --passphrase-file PATH, --passphrase-fd N, --key-file PATH, --recovery-file PATH, --identity PATH; \
-          COFFER_PASSPHRASE_FILE, COFFER_KEY_FILE, COFFER_IDENTITY or COFFER_PASSPHRASE in the environment; \
-          $CREDENTIALS_DIRECTORY/coffer.passphrase; a terminal to ask at
+          coffer unlock, in all your shells at once for what an agent serves; or one of --passphrase-file PATH, --passphrase-fd \
+          N, --key-file PATH, --recovery-file PATH, --identity PATH; COFFER_PASSPHRASE_FILE, COFFER_KEY_FILE, COFFER_IDENTITY or \
+          COFFER_PASSPHRASE in the environment; $CREDENTIALS_DIRECTORY/coffer.passphrase; a terminal to ask at
           """))
   }
 }

@@ -2,8 +2,8 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferVault
 
-/// A mirror that is read in the place of its vault. The command goes to nothing else: to read, it asks neither the server nor the agent, and
-/// what would write finds a place that takes no writes.
+/// A mirror that is read in the place of its vault. The command goes to nothing else: to read, it asks neither the server nor the
+/// agent, and what would write finds a place that takes no writes.
 final class MirrorReading {
   /// Whether a command reads a mirror.
   enum Choice {
@@ -34,8 +34,8 @@ final class MirrorReading {
     try ProcessEnvironment.set("COFFER_OFFLINE", place.description)
   }
 
-  /// Checks `vault`, the mirror, as far as that can be done without a key: that it is the one that was refreshed last, and of the vault that is
-  /// known at the place beside it. Then says how old it is, once.
+  /// Checks `vault`, the mirror, as far as that can be done without a key: that it is the one that was refreshed last, and of the
+  /// vault that is known at the place beside it. Then says how old it is, once.
   func check(_ vault: LockedVault, _ context: Context) throws {
     try vault.checkAge()
     if let named, let pins = vault.options.pins, let known = try named.expected(by: pins).first(where: { $0 != vault.id }) {

@@ -10,8 +10,8 @@ enum NewKeyFile {
   /// - Throws: `.alreadyExists` when something is there: the only copy of a key is never overwritten.
   static func write(to path: String) throws -> SecretBytes { try write(KeyFile.generate(), to: path) }
 
-  /// Writes `content`, which is as secret as a key file, to a new file for its owner alone, and returns it. The file appears whole, and is
-  /// durable then: a vault must never be on disk before the key that opens it.
+  /// Writes `content`, which is as secret as a key file, to a new file for its owner alone, and returns it. The file appears
+  /// whole, and is durable then: a vault must never be on disk before the key that opens it.
   static func write(_ content: consuming SecretBytes, to path: String) throws(Failure) -> SecretBytes {
     do {
       try content.withBytes { (bytes) throws(StoreError) in try AtomicFile(FilePath(path)).create(with: bytes, mode: 0o600) }
@@ -26,8 +26,8 @@ enum NewKeyFile {
 
   /// Lends `given` with a new key file at `path`, if one is wanted, to `body`, which makes what they open.
   ///
-  /// - Parameter opensNothing: whether an error of `body` proves that nothing was made. The key file is taken back then; otherwise it
-  ///   stays, as it may be the only way in, and the failure says so.
+  /// - Parameter opensNothing: whether an error of `body` proves that nothing was made. The key file is taken back then;
+  ///   otherwise it stays, as it may be the only way in, and the failure says so.
   static func lend<Result: ~Copyable>(
     _ path: String?, with given: consuming Credentials, _ context: Context, opensNothing: (any Error) -> Bool,
     _ body: (consuming Credentials) throws -> Result
@@ -45,15 +45,15 @@ enum NewKeyFile {
 }
 
 extension StoreError.Kind {
-  /// Whether a change of slots that ended with such an error was not made. Damage may be told of after the change: pages that cannot be
-  /// cleaned of what the old key opens.
+  /// Whether a change of slots that ended with such an error was not made. Damage may be told of after the change: pages that
+  /// cannot be cleaned of what the old key opens.
   var provesUnchangedSlots: Bool { self != .outcomeUnknown && self != .damaged }
 }
 
 /// The key file of a vault or a slot that is being made.
 ///
-/// It is on disk before what it opens. A command that is killed between the two leaves it, and the next one takes it: a key file of this user
-/// alone, generated here. While this object lives no other command takes the same file.
+/// It is on disk before what it opens. A command that is killed between the two leaves it, and the next one takes it: a key file
+/// of this user alone, generated here. While this object lives no other command takes the same file.
 final class FirstKeyFile {
   private let path: String
   private let wasThere: Bool

@@ -10,7 +10,8 @@ enum OpenedVault: ~Copyable {
   /// In this process.
   case here(UnlockedVault)
 
-  /// Opens the vault with what the sources have, in this process. What a person types goes to the agent, so that it is typed once.
+  /// Opens the vault with what the sources have, in this process. What a person types goes to the agent, so that it is typed
+  /// once.
   init(_ context: Context) throws {
     let locked = try context.lockedVault()
     var keeper = AgentKeeper(context)

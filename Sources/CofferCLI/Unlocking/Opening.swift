@@ -2,7 +2,8 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferVault
 
-/// Opening something with what opens one of a vault's slots: with what the sources have, else with what a person types, three times at most.
+/// Opening something with what opens one of a vault's slots: with what the sources have, else with what a person types, three
+/// times at most.
 struct Opening: ~Copyable {
   private let context: Context
   private let slots: [SlotSummary]

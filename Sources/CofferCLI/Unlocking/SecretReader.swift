@@ -7,8 +7,8 @@ enum SecretReader {
   /// Bytes of a value, at most: what a vault takes.
   static let largestValue = VaultItem.largestValue
 
-  /// Everything that `descriptor` delivers, whose number the command line names. A number that was not open when the program started may by
-  /// now be that of a file of its own, such as the vault, which must not become a value.
+  /// Everything that `descriptor` delivers, whose number the command line names. A number that was not open when the program
+  /// started may by now be that of a file of its own, such as the vault, which must not become a value.
   static func given(_ descriptor: Int32, limit: Int, what: String, place: String) throws -> SecretBytes {
     guard Hardening.wasGiven(descriptor) else { throw notOpen(descriptor) }
     return try read(descriptor, limit: limit, what: what, place: place)

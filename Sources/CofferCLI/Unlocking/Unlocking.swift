@@ -66,8 +66,8 @@ extension Context {
     return vault
   }
 
-  /// - Throws: a failure of status 78 where the vault is named by what is neither a name nor a file: it may be mistyped, and what is wrong
-  ///   with the current folder is beside the point.
+  /// - Throws: a failure of status 78 where the vault is named by what is neither a name nor a file: it may be mistyped, and what
+  ///   is wrong with the current folder is beside the point.
   func checkName() throws {
     guard let unknownName, let path = places.vault.path, FileFacts.isAbsent(path) else { return }
     throw try VaultNames(context: self).unknown(unknownName)
@@ -123,7 +123,8 @@ extension Context {
 extension Context {
   /// The agent, where one holds the vault unlocked and nothing on the command line comes before it.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when the agent is another user's, ``/CofferPlatform/StoreError/Kind/busy`` when it does not answer.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when the agent is another user's,
+  ///   ``/CofferPlatform/StoreError/Kind/busy`` when it does not answer.
   func agent() throws -> AgentClient? {
     guard let client = try possibleAgent() else { return nil }
     return try client.holdsVault ? client : nil
@@ -142,8 +143,8 @@ extension Context {
       folder: places.run, vault: places.vault, options: try vaultOptions(), known: try identityInvitations(places.run))
   }
 
-  /// The invitations in the identity's file that the environment names, for an agent to check, where one may run in `folder`. What is no
-  /// file, such as a pipe, is read once, by whoever unlocks with it.
+  /// The invitations in the identity's file that the environment names, for an agent to check, where one may run in `folder`.
+  /// What is no file, such as a pipe, is read once, by whoever unlocks with it.
   private func identityInvitations(_ folder: FilePath) throws -> [Invitation] {
     guard let path = ProcessEnvironment.value("COFFER_IDENTITY"), FileFacts.exists(folder.appending("agent.sock")) else {
       return []

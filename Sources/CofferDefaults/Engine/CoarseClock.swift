@@ -27,7 +27,8 @@ enum CoarseClock {
     return age > -timestampGrain ? max(age, 0) : nil
   }
 
-  /// Nanoseconds since 1970, by the clock that stamps files; from the year 2262 on they come round, as those of ``FileStatus/modified`` do.
+  /// Nanoseconds since 1970, by the clock that stamps files; from the year 2262 on they come round, as those of
+  /// ``FileStatus/modified`` do.
   private static func wallTime() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

@@ -10,11 +10,11 @@ extension DefaultsEngine {
   /// - Parameters:
   ///   - deadline: until when to wait, for other threads and processes together; by default ``FileLock/patience`` from now on.
   ///   - checkingName: whether the journal's name is looked at in any case, and not only now and then.
-  ///   - keepingRemoved: whether `body` gets the journal of a domain that was removed too, into which it has nothing to write: no new one
-  ///     is made for it.
+  ///   - keepingRemoved: whether `body` gets the journal of a domain that was removed too, into which it has nothing to write: no
+  ///     new one is made for it.
   ///   - telling: whether the caller hears of values that are missing from files that were put in place of those in use.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, `.moved`, and what `body` throws, which is run again where it
-  ///   finds out that another journal is at work.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, `.moved`, and what `body` throws, which is run
+  ///   again where it finds out that another journal is at work.
   @inline(__always)
   func holdingLock<Result>(
     until deadline: LockDeadline? = nil, checkingName: Bool = false, keepingRemoved: Bool = false, telling: Bool = true,

@@ -122,7 +122,8 @@ final class DefaultsEngine: Sendable {
 
   /// Brings `state` up to what other processes have acknowledged, and now and then looks for changes by other programs.
   ///
-  /// - Parameter following: whether it is asked too which journal is at work: the caller opens that one where it is thrown `.moved`.
+  /// - Parameter following: whether it is asked too which journal is at work: the caller opens that one where it is thrown
+  ///   `.moved`.
   @inline(__always)
   func refresh(_ state: inout EngineState, following: Bool = true) throws(StoreError) {
     let now = CoarseClock.now()
@@ -196,7 +197,8 @@ final class DefaultsEngine: Sendable {
     return state.withLock { state in body(state) }
   }
 
-  /// Opens the journal at work. Out of line and without the body, which would cost each read the retaining of all that it captures.
+  /// Opens the journal at work. Out of line and without the body, which would cost each read the retaining of all that it
+  /// captures.
   @inline(never)
   private func follow() throws(StoreError) {
     try Relocation(engine: self).follow()

@@ -4,9 +4,9 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
-/// A store's share in the engine of a property list: one engine for each list of a process, however many stores have it open to write.
-/// The kernel's lock belongs to an open file, so a second engine in one process would wait for the first. A store that is opened for
-/// reading alone takes no lock, and has an engine of its own.
+/// A store's share in the engine of a property list: one engine for each list of a process, however many stores have it open to
+/// write. The kernel's lock belongs to an open file, so a second engine in one process would wait for the first. A store that is
+/// opened for reading alone takes no lock, and has an engine of its own.
 final class EngineLease: Sendable {
   let engine: DefaultsEngine
   private let key: EngineRegistry.Key?

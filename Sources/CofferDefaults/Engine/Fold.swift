@@ -9,15 +9,15 @@ internal import SystemPackage
 struct Fold {
   let engine: DefaultsEngine
 
-  /// Folds, so that the list holds everything that was acknowledged, durably. Of a domain that was removed there is nothing to fold,
-  /// and no file is made.
+  /// Folds, so that the list holds everything that was acknowledged, durably. Of a domain that was removed there is nothing to
+  /// fold, and no file is made.
   ///
   /// - Parameters:
   ///   - scrubbing: also overwrites what the journal and the last good copy held before, as each fold does that finds the mark
   ///     ``/CofferStorage/ReservedName/scrubPending``: whoever set it may have died.
   ///   - telling: see ``DefaultsEngine/holdingLock(until:checkingName:keepingRemoved:telling:_:)``.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others that say that every value is stored all the same; `.damaged`,
-  ///   `.readOnly`, `.closed`, `.moved`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others that say that every value is stored all the
+  ///   same; `.damaged`, `.readOnly`, `.closed`, `.moved`.
   func synchronize(scrubbing: Bool = false, telling: Bool = true) throws(StoreError) {
     do {
       try engine.holdingLock(checkingName: true, keepingRemoved: true, telling: telling) { (journal) throws(StoreError) in
@@ -87,8 +87,8 @@ struct Fold {
 
   private static var attempts: Int { 8 }
 
-  /// Most batches whose names are kept from one fold to the next because the store that decided them could not be written: some 10 KiB of
-  /// the journal. What is older stays in that store, 16 bytes each.
+  /// Most batches whose names are kept from one fold to the next because the store that decided them could not be written: some
+  /// 10 KiB of the journal. What is older stays in that store, 16 bytes each.
   private static var mostFinished: Int { 64 }
 
   /// A fold that took longer, as one of a process that was stopped in its midst, is paced like one of five seconds.
@@ -144,7 +144,8 @@ struct Fold {
       },
       isExpected: { found in
         guard ListFingerprint(found) == plan.list else { return false }
-        // It holds what is known here: who looks at the files meanwhile need not read it, and take this process's writes for another's.
+        // It holds what is known here: who looks at the files meanwhile need not read it, and take this process's writes for
+        // another's.
         if let list { engine.state.withLock { $0.list = list } }
         return true
       })
@@ -165,8 +166,8 @@ struct Fold {
     try journal.synchronize()
   }
 
-  /// Begins at the journal's front again where it is long and has nothing for the list: batches that were dropped stand there, or a fold has
-  /// put what it kept behind all else.
+  /// Begins at the journal's front again where it is long and has nothing for the list: batches that were dropped stand there, or
+  /// a fold has put what it kept behind all else.
   private func tidy(_ journal: Journal) throws(StoreError) {
     try journal.completeFold()
     let isLong = try engine.state.withLock { (state) throws(StoreError) in

@@ -60,8 +60,8 @@ final class IdleFold: Sendable {
   private func fold(_ engine: DefaultsEngine, after pause: UInt64) -> UInt64? {
     isScheduled.store(false, ordering: .relaxed)
     do { try Fold(engine: engine).synchronize(telling: false) } catch {
-      // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so. What may pass, as a full
-      // disk, a lock, or a list that cannot be written, is tried again: perhaps nobody writes any more.
+      // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so. What may pass,
+      // as a full disk, a lock, or a list that cannot be written, is tried again: perhaps nobody writes any more.
       guard error.kind != .afterFork, error.kind != .closed, !isScheduled.exchange(true, ordering: .relaxed) else { return nil }
       return Self.pause(after: pause)
     }

@@ -13,7 +13,8 @@ struct ListContent {
 
   /// Reads the list. A missing file is an empty XML list.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` when it is there and is no property list, `.denied` when it may not be read.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` when it is there and is no property list, `.denied` when it may not be
+  ///   read.
   static func read(_ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> ListContent {
     let fd = calls.open(path.string, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
     if fd == -ENOENT { return ListContent(values: [:], encoding: .xml, fingerprint: .none, isSettled: true) }

@@ -57,7 +57,8 @@ struct ListFiles: Sendable {
     lastGood = folder.appending(".\(name).last-good")
   }
 
-  /// The name that the next list has, and then the one that it replaced, during a fold of `journal`: only who has that one's lock uses it.
+  /// The name that the next list has, and then the one that it replaced, during a fold of `journal`: only who has that one's lock
+  /// uses it.
   func draft(of journal: FileStatus) -> FilePath {
     folder.appending("." + String(journal.inode, radix: 36) + Self.draftSuffix)
   }

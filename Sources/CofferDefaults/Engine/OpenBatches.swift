@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The batches that the journal's records name: those whose outcome is open, and those that were committed and whose names another
-/// store may still remember.
+/// The batches that the journal's records name: those whose outcome is open, and those that were committed and whose names
+/// another store may still remember.
 struct OpenBatches {
   /// Batches whose outcome the journal does not tell, oldest first.
   private(set) var prepared: [Record.Prepared] = []
@@ -71,7 +71,8 @@ struct OpenBatches {
 
   // MARK: Outcomes
 
-  /// The batches whose outcome is to be asked for. What could not be learnt just now is not asked for by every write that follows.
+  /// The batches whose outcome is to be asked for. What could not be learnt just now is not asked for by every write that
+  /// follows.
   func toResolve(_ now: UInt64) -> [Record.Prepared] {
     prepared.filter { unresolvable[$0.id] == nil || now >= nextResolution }
   }

@@ -9,9 +9,9 @@ struct PreparedBatches {
 
   /// Makes `changes` durable as prepared, makes the decision, and lets them take effect.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.conflict` before anything is written; what `decision` throws, when the changes are dropped;
-  ///   `.pending` when the decision was made and the journal could not be told, or when nobody can say now whether it was made: whoever
-  ///   takes the lock next will see to it.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.conflict` before anything is written; what `decision` throws, when the changes
+  ///   are dropped; `.pending` when the decision was made and the journal could not be told, or when nobody can say now whether
+  ///   it was made: whoever takes the lock next will see to it.
   func commit(
     _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?], decision: Decision
   ) throws(StoreError) {
@@ -92,8 +92,8 @@ struct PreparedBatches {
       cure: "try again", underlying: error)
   }
 
-  /// The decision was not made, and will not be. If even this cannot be written, the next process finds no decision and drops the batch:
-  /// what the caller has to know is why the decision failed.
+  /// The decision was not made, and will not be. If even this cannot be written, the next process finds no decision and drops the
+  /// batch: what the caller has to know is why the decision failed.
   private func abandon(_ id: TransactionID, _ journal: Journal) {
     do { try engine.state.withLock { (state) throws(StoreError) in try engine.append(.drop(id), &state, journal) } } catch {}
     // A program whose transactions fail again and again would else fill the journal.
@@ -170,7 +170,8 @@ struct PreparedBatches {
   }
 
   /// Has the stores that decided forget the batches that the journal says were committed, or those in `ids`. The batches' changes
-  /// are durable, in the list or, those in `ids`, in the journal: a store that forgot too early would leave a batch to be dropped.
+  /// are durable, in the list or, those in `ids`, in the journal: a store that forgot too early would leave a batch to be
+  /// dropped.
   ///
   /// Never an error: what is not forgotten now says nothing of items, and is forgotten after a later fold.
   func forgetFinished(_ ids: Set<TransactionID>? = nil) {

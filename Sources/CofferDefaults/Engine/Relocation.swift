@@ -3,11 +3,11 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// What becomes of a journal whose name was taken away or given to another file, or that was written over, and of a list whose links lead
-/// elsewhere by now.
+/// What becomes of a journal whose name was taken away or given to another file, or that was written over, and of a list whose
+/// links lead elsewhere by now.
 ///
-/// Who puts other files there has decided: nothing is written over them. A journal that was only deleted is made anew of what it held. Whoever
-/// knows of an acknowledged value that is not in the files that are there, says so once, with the next write.
+/// Who puts other files there has decided: nothing is written over them. A journal that was only deleted is made anew of what it
+/// held. Whoever knows of an acknowledged value that is not in the files that are there, says so once, with the next write.
 ///
 /// The rules, and the histories that refuted simpler ones, are those of the model in `Tests/Models`.
 struct Relocation {
@@ -39,8 +39,8 @@ struct Relocation {
     try ListFiles(resolving: engine.origin, makingFolder: makingFolder)
   }
 
-  /// Goes on with the files that are there, from a reader, who waits for nobody: while a lock or a full disk stands in the way, what is known
-  /// stays true.
+  /// Goes on with the files that are there, from a reader, who waits for nobody: while a lock or a full disk stands in the way,
+  /// what is known stays true.
   ///
   /// A forked child has its parent's locks, and would let them go: to it, what is known stays true.
   func follow() throws(StoreError) {
@@ -56,8 +56,8 @@ struct Relocation {
     }
   }
 
-  /// Whether `error` is of a lock that is held, of a disk without room, or of files that were replaced once more: others see to those. Who could
-  /// make no journal as the domain was opened reads on where none can be made now.
+  /// Whether `error` is of a lock that is held, of a disk without room, or of files that were replaced once more: others see to
+  /// those. Who could make no journal as the domain was opened reads on where none can be made now.
   private func mayPass(_ error: StoreError, hasJournal: Bool) throws(StoreError) -> Bool {
     let isWaited = [.busy, .noSpace, .moved].contains(error.kind)
     if hasJournal || engine.isReadOnly { return hasJournal && isWaited }
@@ -65,8 +65,8 @@ struct Relocation {
     return try FileStatus(ofLinkAt: engine.files.journal) == nil
   }
 
-  /// Makes the journal that stands at the name the one at work, and returns it, with its lock where it can be written. A reader gets none where
-  /// there is none, or where it goes on with the old one.
+  /// Makes the journal that stands at the name the one at work, and returns it, with its lock where it can be written. A reader
+  /// gets none where there is none, or where it goes on with the old one.
   func exchange(
     _ writer: inout DefaultsEngine.WriterState, until deadline: LockDeadline?, isReader: Bool = false
   ) throws(StoreError) -> Journal? {
@@ -117,10 +117,12 @@ struct Relocation {
     }
   }
 
-  /// Makes a journal of what `old` holds, if its folder is the one that it was opened in and has nothing at its name: it was deleted.
+  /// Makes a journal of what `old` holds, if its folder is the one that it was opened in and has nothing at its name: it was
+  /// deleted.
   ///
   /// - Parameter again: also where that was done, and the one that was made was deleted before anybody had it open.
-  /// - Returns: whether a journal that is missing has to be made of `old`: an empty one would be other files to all who know values.
+  /// - Returns: whether a journal that is missing has to be made of `old`: an empty one would be other files to all who know
+  ///   values.
   private func makeAnew(
     _ old: Journal, again: Bool, in files: ListFiles, until deadline: LockDeadline?
   ) throws(StoreError) -> Bool {
@@ -183,7 +185,8 @@ struct Relocation {
       if files.list != engine.files.list { state.unreported?.noteMove() }
       engine.location.withLock { $0 = files }
       state.journal = new
-      // Also one that cannot be written: what it names is not to be settled in the old one. The next write looks for one that can be.
+      // Also one that cannot be written: what it names is not to be settled in the old one. The next write looks for one that can
+      // be.
       writer.journal = new
       state.seen = .never
       if new == nil { state.nextLook = 0 }

@@ -19,8 +19,8 @@ struct Replay {
     if try journal.memory.isRetired() { state.nextLook = 0 }
   }
 
-  /// Applies what a journal still says that is not at work any more, without the list, which may be another by now; false where what is known
-  /// may be older than what it says.
+  /// Applies what a journal still says that is not at work any more, without the list, which may be another by now; false where
+  /// what is known may be older than what it says.
   func finish(_ state: inout EngineState, _ journal: Journal) throws(StoreError) -> Bool {
     var isWhole = true
     let word = try journal.wholeWord()
@@ -150,9 +150,9 @@ struct Replay {
     return try readTail(&state, journal, to: word)
   }
 
-  /// Who wrote the record at the head of `bytes`, whose cause is told when it is applied. A writer's numbers are those of this process where
-  /// another engine of it wrote, and also where a process of another container has the same ones: this engine's own records never come
-  /// from the file.
+  /// Who wrote the record at the head of `bytes`, whose cause is told when it is applied. A writer's numbers are those of this
+  /// process where another engine of it wrote, and also where a process of another container has the same ones: this engine's own
+  /// records never come from the file.
   private func author(_ bytes: UnsafeRawBufferPointer) -> UnreportedChanges.Author {
     let author = Record.writer(bytes)
     let isHere =
@@ -168,7 +168,8 @@ struct ForeignChanges {
 
   /// Looks whether another program took the journal away or wrote over it, or rewrote the list.
   ///
-  /// - Throws: ``Journal/overtaken`` before anything of the list is known; `.moved` too where there was no journal, and there may be one now.
+  /// - Throws: ``Journal/overtaken`` before anything of the list is known; `.moved` too where there was no journal, and there may
+  ///   be one now.
   func look(_ state: inout EngineState, _ now: UInt64, following: Bool) throws(StoreError) {
     // Without a journal to ask, every read looks whether there is one by now.
     state.nextLook = state.journal == nil ? 0 : now + CoarseClock.lookInterval

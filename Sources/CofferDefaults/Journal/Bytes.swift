@@ -73,8 +73,8 @@ struct ByteReader {
 /// The checksum of a journal record: tells a complete record from a torn or stale one. It is no defence against intent.
 ///
 /// Each eight bytes are mixed in by a 128-bit product whose halves are folded together. The seed holds the epoch, so that a
-/// record left over from before a fold never passes for one of the present, and the checksum of the record before, so that none follows where
-/// other bytes took that one's place.
+/// record left over from before a fold never passes for one of the present, and the checksum of the record before, so that none
+/// follows where other bytes took that one's place.
 enum Checksum {
   private static let first: UInt64 = 0xA076_1D64_78BD_642F
   private static let second: UInt64 = 0xE703_7ED1_A0B4_28DB

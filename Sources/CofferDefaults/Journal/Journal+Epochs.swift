@@ -4,7 +4,8 @@ internal import SystemPackage
 
 // A new epoch takes the place of records that nobody needs any more. The caller holds the lock.
 extension Journal {
-  /// Begins an epoch that holds only `survivors`, on top of `list`, behind the record `last`. No record may follow before ``completeFold()``.
+  /// Begins an epoch that holds only `survivors`, on top of `list`, behind the record `last`. No record may follow before
+  /// ``completeFold()``.
   func beginEpoch(
     after word: JournalWord, _ last: RecordLink, list: ListFingerprint, foldedFrom: JournalWord?, survivors: [Record],
     writer: Record.Writer
@@ -15,14 +16,14 @@ extension Journal {
     try memory.store(Self.unsyncedEpoch, .unsynced)
     try memory.store(foldedFrom?.rawValue ?? 0, .foldedFrom)
     try memory.publish(new)
-    // Only now: a fold that dies, or fails, before its word is repeated. With this list named already, the one that repeats it would take
-    // what another program had put into the list for something that every reader knows.
+    // Only now: a fold that dies, or fails, before its word is repeated. With this list named already, the one that repeats it
+    // would take what another program had put into the list for something that every reader knows.
     try memory.store(list)
     return (new, end)
   }
 
-  /// Stores `survivors` where the epoch of `word` has no records, below its first one or else behind its last, and says where, and
-  /// what they follow: in the fields of the epoch to come.
+  /// Stores `survivors` where the epoch of `word` has no records, below its first one or else behind its last, and says where,
+  /// and what they follow: in the fields of the epoch to come.
   private func keep(
     _ survivors: [Record], after word: JournalWord, _ last: RecordLink, _ writer: Record.Writer
   ) throws(StoreError) -> (begin: Int, end: RecordLink) {

@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-// A journal is made under another name and gets its own when it is whole and durable: an empty or short file at a journal's name is
-// damage, whoever dies when.
+// A journal is made under another name and gets its own when it is whole and durable: an empty or short file at a journal's name
+// is damage, whoever dies when.
 extension Journal {
   /// Makes an empty journal at `path`, or finds that another process has made one; false where this user may not.
   ///

@@ -5,14 +5,15 @@ internal import SystemPackage
 
 // Opening a journal, and bringing it into order after a power loss.
 extension Journal {
-  /// Opens the journal of `files`, making it where there is none. A lock is waited for until `deadline`. One that another program is about to
-  /// write is given a moment to become whole.
+  /// Opens the journal of `files`, making it where there is none. A lock is waited for until `deadline`. One that another program
+  /// is about to write is given a moment to become whole.
   ///
   /// - Parameters:
   ///   - mayMake: whether it is made where it is not there: else `.moved` is thrown.
   ///   - overwritten: a journal that is known to have been written over.
   /// - Returns: nil when there is none and none can be made, because the place is read-only.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`,
+  ///   `.newerFormat`.
   static func open(
     of files: ListFiles, forWriting: Bool, mayMake: Bool = true, calls: SystemCalls, until deadline: LockDeadline? = nil,
     overwritten: Journal? = nil
@@ -80,8 +81,8 @@ extension Journal {
     if let refusal { throw StoreError(.denied, refusal.what, place: path.string, cure: refusal.cure) }
   }
 
-  /// A journal has its name only once it has its first room for records, durably, and never becomes shorter: not even a power loss
-  /// explains a shorter one. (To look for a header behind a file's end would end the process.)
+  /// A journal has its name only once it has its first room for records, durably, and never becomes shorter: not even a power
+  /// loss explains a shorter one. (To look for a header behind a file's end would end the process.)
   private static func checkSize(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
     guard status.size < JournalLayout.smallestBytes else { return }
     throw StoreError(
@@ -117,7 +118,8 @@ extension Journal {
     // A copy, or one that somebody has put back, is another journal than it was to those who still have it open.
     var isForeign = use == .givenUp
     if try !memory.isOf(file) { isForeign = true }
-    // Who comes second finds the number that the first one gave it. One that goes back came with bytes that were written over it once more.
+    // Who comes second finds the number that the first one gave it. One that goes back came with bytes that were written over it
+    // once more.
     if let overwritten, overwritten.file.isSameFile(as: file) {
       let step = try overwritten.memory.load(.number) &- overwritten.number.load(ordering: .relaxed)
       if Int64(bitPattern: step) <= 0 { isForeign = true }
@@ -152,8 +154,8 @@ extension Journal {
 
   static let damageCure = "restore the file, or delete it to lose what was not yet in the property list"
 
-  /// After a power loss the word on disk may be older or newer than the records: the checksums tell how far they reach. Where a copy's header and
-  /// its records are of two moments, what the list has counts alone.
+  /// After a power loss the word on disk may be older or newer than the records: the checksums tell how far they reach. Where a
+  /// copy's header and its records are of two moments, what the list has counts alone.
   private func repair(_ isForeign: Bool) throws(StoreError) {
     let word = try wholeWord()
     // Asked for after the word: others may write meanwhile, and take room before they say so.
@@ -175,15 +177,16 @@ extension Journal {
     try completeFold()
     try wipe(end..<max(end, room))
     try synchronize()
-    // A journal that is durable under no name would take a prepared batch with it. Its maker may have died too soon to see to that.
+    // A journal that is durable under no name would take a prepared batch with it. Its maker may have died too soon to see to
+    // that.
     try AtomicFile.synchronizeFolder(of: path, calls)
     // Last: until then whoever opens the file does the same.
     try memory.store(BootID.current.high, .bootHigh)
     try memory.store(BootID.current.low, .bootLow)
   }
 
-  /// Overwrites what stands behind the last whole record. There may be others of this epoch behind one that was torn, and a new one of just its
-  /// length would make them follow again: the next power loss would bring them back, over newer values.
+  /// Overwrites what stands behind the last whole record. There may be others of this epoch behind one that was torn, and a new
+  /// one of just its length would make them follow again: the next power loss would bring them back, over newer values.
   ///
   /// Zeros that are there already may not be on the disk, where a sync failed.
   private func wipe(_ range: Range<Int>) throws(StoreError) {
@@ -214,14 +217,16 @@ extension Journal {
         .damaged, "the journal ends at byte \(size) and holds \(word.end + JournalLayout.headerBytes)", place: path.string,
         cure: Self.damageCure)
     }
-    // A file that was cut short has fewer blocks than it says, and so may a copy: a store into a hole, or behind the end, would end the process.
+    // A file that was cut short has fewer blocks than it says, and so may a copy: a store into a hole, or behind the end, would
+    // end the process.
     guard isWritable else { return }
     let allocated = Int(clamping: try memory.load(.allocated))
     if allocated > min(size, status.blockBytes) { try memory.store(Self.trusted(size), .allocated) }
   }
 
-  /// How many bytes of a file of `size` have blocks for sure, when it may be a copy: a tool that copies makes holes of what was never written.
-  /// A store into a hole ends the process where the disk is full. To take blocks that are there already costs next to nothing.
+  /// How many bytes of a file of `size` have blocks for sure, when it may be a copy: a tool that copies makes holes of what was
+  /// never written. A store into a hole ends the process where the disk is full. To take blocks that are there already costs next
+  /// to nothing.
   private static func trusted(_ size: Int) -> UInt64 {
     #if canImport(Darwin)
       UInt64(size)  // There, blocks are taken by writing zeros.

@@ -52,9 +52,9 @@ extension Journal {
 
   /// Makes the records and the word durable.
   ///
-  /// After a sync that failed, the kernel takes the pages for written and tells nobody again: the next sync succeeds and writes none of
-  /// them. So the header says from before a sync until one has succeeded that there may be such pages, and whoever syncs next, in
-  /// whatever process, first stores everything that counts once more.
+  /// After a sync that failed, the kernel takes the pages for written and tells nobody again: the next sync succeeds and writes
+  /// none of them. So the header says from before a sync until one has succeeded that there may be such pages, and whoever syncs
+  /// next, in whatever process, first stores everything that counts once more.
   ///
   /// Source: fsync(2), under EIO.
   func synchronize() throws(StoreError) {
@@ -69,8 +69,9 @@ extension Journal {
   /// What the header says until an epoch is durable that a fold has begun.
   static let unsyncedEpoch: UInt64 = 2
 
-  /// Makes the epoch durable whose fold died, or failed, before it was. No record may be written before: it takes the place of one of the
-  /// epoch before, and a power loss that brought that epoch's header back would find some of its records, with values older than the list's.
+  /// Makes the epoch durable whose fold died, or failed, before it was. No record may be written before: it takes the place of
+  /// one of the epoch before, and a power loss that brought that epoch's header back would find some of its records, with values
+  /// older than the list's.
   @inline(__always)
   func completeFold() throws(StoreError) {
     if try memory.load(.unsynced) == Self.unsyncedEpoch { try synchronize() }

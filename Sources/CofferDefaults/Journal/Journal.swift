@@ -89,8 +89,8 @@ final class Journal: Sendable {
     do { return UInt32(truncatingIfNeeded: try memory.load(.holder)) } catch { return nil }  // Only a name for a message.
   }
 
-  /// Whether the journal must be opened anew: it was given up or written over, another file has its name, or none, or a writer has put it in
-  /// order since this reader could only scan it.
+  /// Whether the journal must be opened anew: it was given up or written over, another file has its name, or none, or a writer
+  /// has put it in order since this reader could only scan it.
   func isGone() throws(StoreError) -> Bool {
     // It may well have other names: a backup's, or the one it was moved to.
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return true }

@@ -4,8 +4,8 @@ internal import FoundationEssentials
 
 /// The one word on which a reader decides: epoch and committed end of the journal, replaced in a single store.
 ///
-/// Its upper 24 bits are the epoch, its lower 26 the end, and the 14 in between check both: a bit that flipped on its way to the disk
-/// and back would otherwise make the journal end at an earlier record, and the next writer write over the later ones.
+/// Its upper 24 bits are the epoch, its lower 26 the end, and the 14 in between check both: a bit that flipped on its way to the
+/// disk and back would otherwise make the journal end at an earlier record, and the next writer write over the later ones.
 ///
 /// The epoch grows when the journal is folded into the list. Its 24 bits come round after 16 million folds: a reader would
 /// have to sleep through exactly that many, at some milliseconds each.
@@ -32,8 +32,8 @@ struct JournalWord: Equatable {
     rawValue = epoch << (Self.endBits + Self.checkBits) | check << Self.endBits | UInt64(end)
   }
 
-  /// The 50 bits in groups of 14, combined by exclusive or. Any one bit, and any few within 14 in a row, make another check; it costs a
-  /// write next to nothing.
+  /// The 50 bits in groups of 14, combined by exclusive or. Any one bit, and any few within 14 in a row, make another check; it
+  /// costs a write next to nothing.
   @inline(__always)
   private static func check(of fields: UInt64) -> UInt64 {
     let halves = fields ^ fields >> (2 * checkBits)

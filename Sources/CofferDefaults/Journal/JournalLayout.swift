@@ -12,8 +12,8 @@ enum JournalLayout {
   static let mappedBytes = 64 << 20
   /// Room for records.
   static let capacity = mappedBytes - headerBytes
-  /// Bytes that writes leave free for the records that end transactions, and for the names of those that a fold keeps. As much again as the
-  /// open transactions take is left free too: a journal that is full could else be folded no more.
+  /// Bytes that writes leave free for the records that end transactions, and for the names of those that a fold keeps. As much
+  /// again as the open transactions take is left free too: a journal that is full could else be folded no more.
   static let keptForOutcomes = 1 << 20
   /// Blocks are taken from the disk in steps of this many bytes, so that few appends pay for it.
   static let step = 64 << 10
@@ -45,8 +45,8 @@ enum JournalLayout {
     /// The word whose state the last fold wrote down without any foreign change in between; a reader who gets to that word
     /// needs not read the list again. Zero where there is none.
     case foldedFrom = 80
-    /// Whether the file is in use, or why it was given up, see ``JournalUse``: a writer that waited for its lock must open the new one.
-    /// A ``CheckedNumber``.
+    /// Whether the file is in use, or why it was given up, see ``JournalUse``: a writer that waited for its lock must open the
+    /// new one. A ``CheckedNumber``.
     case use = 88
     /// How long the last fold took, in nanoseconds: idle folds by others wait the longer for it.
     case foldTime = 104
@@ -61,9 +61,11 @@ enum JournalLayout {
     /// The file that the header was written for, so that a copy of it is told from it.
     case device = 192
     case inode = 200
-    /// Which journal this is: random, or one more than that of the journal which was deleted and of whose content this one was made.
+    /// Which journal this is: random, or one more than that of the journal which was deleted and of whose content this one was
+    /// made.
     case number = 208
-    /// What the first records of even and of odd epochs follow: the checksum of the last record before. Each is a ``CheckedNumber``.
+    /// What the first records of even and of odd epochs follow: the checksum of the last record before. Each is a
+    /// ``CheckedNumber``.
     case evenSeed = 216
     case oddSeed = 224
     /// Not zero from before a sync of the file until one has succeeded, and 2 where a fold's epoch waits for that: see
@@ -79,12 +81,14 @@ enum JournalLayout {
   static func seed(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenSeed : .oddSeed }
 }
 
-/// What tells a number in the journal's header from one of which a bit has flipped, of which a part is older, or that belongs into another
-/// field. It is no defence against intent.
+/// What tells a number in the journal's header from one of which a bit has flipped, of which a part is older, or that belongs
+/// into another field. It is no defence against intent.
 ///
-/// Each field has its own: they change one at a time, while others read them, and a sum over all of them would fit at no moment in between.
+/// Each field has its own: they change one at a time, while others read them, and a sum over all of them would fit at no moment
+/// in between.
 enum HeaderCheck {
-  /// Odd, so that any two numbers that differ have different products; of 2^64 divided by the golden ratio, whose bits look random.
+  /// Odd, so that any two numbers that differ have different products; of 2^64 divided by the golden ratio, whose bits look
+  /// random.
   private static let factor: UInt64 = 0x9E37_79B9_7F4A_7C15
 
   /// 64 bits of which the upper ones are the best.

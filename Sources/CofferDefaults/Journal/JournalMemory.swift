@@ -8,8 +8,9 @@ internal import SystemPackage
 /// A store into a mapping cannot report a full disk: the process gets SIGBUS. So stores go to memory only on file systems that
 /// write preallocated blocks in place. Loads from memory need only one page cache, which a remote file system has not.
 ///
-/// Where another program cuts the file short, what is behind its end reads as zeros, also through the mapping: see `coffer_map_file`.
-/// Whoever reads or writes finds the wrong ``JournalLayout/Field/number`` then. Coffer itself never shortens a journal.
+/// Where another program cuts the file short, what is behind its end reads as zeros, also through the mapping: see
+/// `coffer_map_file`. Whoever reads or writes finds the wrong ``JournalLayout/Field/number`` then. Coffer itself never shortens a
+/// journal.
 struct JournalMemory: ~Copyable, @unchecked Sendable {
   // Sendable: the word is read and written atomically; all other bytes are written under the file's lock, and a reader of
   // records takes what it copied only if the word shows that they stood still.

@@ -178,7 +178,8 @@ extension Record {
     return (record, RecordLink(check: sum, count: count))
   }
 
-  /// Bytes of the whole records of `epoch` that stand one after the other at the head of `bytes`, the first of which follows `before`.
+  /// Bytes of the whole records of `epoch` that stand one after the other at the head of `bytes`, the first of which follows
+  /// `before`.
   static func wholeBytes(_ bytes: UnsafeRawBufferPointer, epoch: UInt64, after before: RecordLink) -> Int {
     var (offset, last) = (0, before)
     while let (_, end) = decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch, after: last) {

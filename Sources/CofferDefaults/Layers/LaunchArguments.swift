@@ -28,7 +28,8 @@ package struct LaunchArguments {
     return overrides
   }
 
-  /// Takes the overrides of keys that `isKey` knows out of `arguments`, in their order, and leaves every other word where it stands.
+  /// Takes the overrides of keys that `isKey` knows out of `arguments`, in their order, and leaves every other word where it
+  /// stands.
   package static func take(from arguments: inout [String], where isKey: (String) -> Bool) -> [String] {
     let taken = words(in: arguments).filter { isKey($0.name) }
     let words = taken.flatMap { arguments[$0.place] }

@@ -32,8 +32,8 @@ struct UnreportedChanges {
   /// The values before the list was read anew: what differs from them is found when observers are told.
   private var former: [String: PlainForm]?
 
-  /// Nothing yet. `wake` is called, under the lock, at the first change after each ``take(now:)``, and `moved` when the files are to be
-  /// watched elsewhere.
+  /// Nothing yet. `wake` is called, under the lock, at the first change after each ``take(now:)``, and `moved` when the files are
+  /// to be watched elsewhere.
   init(id: UInt64, wake: @escaping @Sendable () -> Void, moved: @escaping @Sendable () -> Void) {
     self.id = id
     self.wake = wake

@@ -8,8 +8,8 @@ internal import FoundationEssentials
 /// 6  bytes of an offset, UInt8      7  bytes of a reference, UInt8
 /// 8  number of objects, UInt64     16  the topmost one, UInt64     24  where the offsets are, UInt64
 /// ```
-/// An object is a byte with its kind and its size, and its content. Collections refer to their elements by number; such a reference
-/// may lead anywhere, to the collection itself too, so that both depth and number of the values read are bounded.
+/// An object is a byte with its kind and its size, and its content. Collections refer to their elements by number; such a
+/// reference may lead anywhere, to the collection itself too, so that both depth and number of the values read are bounded.
 ///
 /// Source: `CFBinaryPList.c` of swift-corelibs-foundation.
 struct BinaryPropertyListReader {
@@ -19,8 +19,8 @@ struct BinaryPropertyListReader {
   private var left = mostValues, bytesLeft = Budget.file
 
   private static let trailerBytes = 32
-  /// References to the same element stand for as many values: a few bytes could mean more than any memory holds. A domain that may
-  /// be written has a quarter of this at most.
+  /// References to the same element stand for as many values: a few bytes could mean more than any memory holds. A domain that
+  /// may be written has a quarter of this at most.
   private static let mostValues = 4 * Budget.domain / Budget.perElement
 
   static func isBinary(_ data: Data) -> Bool { data.starts(with: "bplist".utf8) }

@@ -3,9 +3,9 @@ internal import FoundationEssentials
 
 /// The bytes of a property list and the values in them.
 ///
-/// Foundation has a reader and a writer, which would bring all of it, and 34 MB of Unicode's data, into every program, take 30 µs to
-/// write a key, and end the process at a damaged byte that makes a value a set. These read and write the same: the tests hold them
-/// against Foundation's, with damage too.
+/// Foundation has a reader and a writer, which would bring all of it, and 34 MB of Unicode's data, into every program, take 30 µs
+/// to write a key, and end the process at a damaged byte that makes a value a set. These read and write the same: the tests hold
+/// them against Foundation's, with damage too.
 enum PropertyList {
   /// How a list is written down. The one found is kept.
   enum Encoding: Sendable { case xml, binary }

@@ -2,9 +2,9 @@ internal import CofferStorage
 
 /// Reads XML property lists, and takes of them what Foundation takes.
 ///
-/// The document type says little of what stands inside of an element; the rest is Foundation's practice, which every program on the
-/// machine goes by: white space between elements, comments and processing instructions anywhere among them, attributes that nobody
-/// looks at, and nothing of interest behind the root.
+/// The document type says little of what stands inside of an element; the rest is Foundation's practice, which every program on
+/// the machine goes by: white space between elements, comments and processing instructions anywhere among them, attributes that
+/// nobody looks at, and nothing of interest behind the root.
 ///
 /// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and what Foundation reads.
 struct XMLPropertyListReader {

@@ -8,7 +8,8 @@ package final class Cancellation: Sendable {
   private let isSaid = Atomic<Bool>(false)
   private let bell = DispatchSemaphore(value: 0)
 
-  /// libcurl, its TLS and the resolver of names keep some buffers of 16 KiB on the stack, and pages that nobody touches cost nothing.
+  /// libcurl, its TLS and the resolver of names keep some buffers of 16 KiB on the stack, and pages that nobody touches cost
+  /// nothing.
   private static let stackBytes = 1 << 19
 
   package init() {}
@@ -26,9 +27,11 @@ package final class Cancellation: Sendable {
     if bell.wait(timeout: .now() + seconds) == .success { bell.signal() }
   }
 
-  /// What `body`, which blocks, returns, on a thread of its own: those of Swift's pool and of Dispatch must not wait for a server.
+  /// What `body`, which blocks, returns, on a thread of its own: those of Swift's pool and of Dispatch must not wait for a
+  /// server.
   ///
-  /// - Throws: what `body` throws; `CancellationError` when the task was cancelled; `StoreError` when there can be no more threads.
+  /// - Throws: what `body` throws; `CancellationError` when the task was cancelled; `StoreError` when there can be no more
+  ///   threads.
   static func run<Value: Sendable>(_ body: @escaping @Sendable (Cancellation) throws -> Value) async throws -> Value {
     let cancellation = Cancellation()
     return try await withTaskCancellationHandler {

@@ -1,7 +1,7 @@
 internal import CofferPlatform
 
-/// Keeps SIGPIPE from a thread on which a library writes to sockets: libcurl's own writes raise none, those of the library that encrypts for it
-/// may, and a server that closes early must not end the program.
+/// Keeps SIGPIPE from a thread on which a library writes to sockets: libcurl's own writes raise none, those of the library that
+/// encrypts for it may, and a server that closes early must not end the program.
 enum ClosedPipe {
   /// What `body` returns. A signal that it raised is gone afterwards; one that waited before waits on.
   ///

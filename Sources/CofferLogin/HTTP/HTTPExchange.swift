@@ -3,7 +3,8 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// One request to a server and its answer, by libcurl, which is loaded for it: proxies, certificates, HTTP/2 and time limits are its work.
+/// One request to a server and its answer, by libcurl, which is loaded for it: proxies, certificates, HTTP/2 and time limits are
+/// its work.
 ///
 /// libcurl and the library that encrypts for it keep copies of what is sent in memory of their own, which nobody wipes.
 struct HTTPExchange: ~Copyable {
@@ -15,8 +16,8 @@ struct HTTPExchange: ~Copyable {
   private let endpoint: Endpoint
   private let authority: String?
 
-  /// - Parameter authority: the file of certificates by which alone the server is believed. Nil for the one of `SSL_CERT_FILE`, which the
-  ///   library that encrypts knows and libcurl does not, and where there is none, for what libcurl was built with.
+  /// - Parameter authority: the file of certificates by which alone the server is believed. Nil for the one of `SSL_CERT_FILE`,
+  ///   which the library that encrypts knows and libcurl does not, and where there is none, for what libcurl was built with.
   /// - Throws: `.unsupported` where libcurl is not installed.
   init(_ endpoint: Endpoint, authority: String?) throws(StoreError) {
     let library = try Self.load()

@@ -1,7 +1,8 @@
 internal import CCofferSodium
 internal import CofferPlatform
 
-/// A hash function over secrets, whose result is a secret too: the hash of a password is as good as the password to who guesses it.
+/// A hash function over secrets, whose result is a secret too: the hash of a password is as good as the password to who guesses
+/// it.
 package enum SecretDigest: Sendable, CaseIterable {
   case sha1, sha256, sha512
 

@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-/// What a plain store has of a transaction whose other half goes to a vault in the same database: the vault's connection makes both in one
-/// transaction of the server.
+/// What a plain store has of a transaction whose other half goes to a vault in the same database: the vault's connection makes
+/// both in one transaction of the server.
 ///
 /// It is offered on the thread that commits, and the first write of a vault on that thread takes it. Used from that thread alone.
 final class PlainHalf {
@@ -57,7 +57,8 @@ final class PlainHalf {
 
   /// Takes the plain store's lock and compares what was read, before the vault takes its own.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where the connection leads to another database, ``/CofferPlatform/StoreError/Kind/conflict``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where the connection leads to another database,
+  ///   ``/CofferPlatform/StoreError/Kind/conflict``.
   func begin(_ connection: PostgresConnection, _ session: PostgresSession) throws(StoreError) {
     state = .begun
     do throws(StoreError) {

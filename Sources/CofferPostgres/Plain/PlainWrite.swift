@@ -2,8 +2,8 @@ internal import CofferDefaults
 internal import CofferPlatform
 internal import CofferStorage
 
-/// One write to a domain on a server, in a transaction that somebody else begins and ends: it takes the domain's lock and reads what is about to
-/// change, and later queues the changes.
+/// One write to a domain on a server, in a transaction that somebody else begins and ends: it takes the domain's lock and reads
+/// what is about to change, and later queues the changes.
 final class PlainWrite {
   let table: PlainTable
   private let names: [String]
@@ -130,7 +130,8 @@ final class PlainWrite {
 
   // MARK: Afterwards
 
-  /// Whether the commit is in effect; nil where the domain has forgotten it since. It is looked for under the lock of all writers.
+  /// Whether the commit is in effect; nil where the domain has forgotten it since. It is looked for under the lock of all
+  /// writers.
   func isMade(_ session: PostgresSession) throws(StoreError) -> Bool? {
     let look = PlainWrite(table, [])
     return try session.begin { (connection) throws(StoreError) in
@@ -139,7 +140,8 @@ final class PlainWrite {
         try look.begin(connection, session)
         let isThere = look.domain.version >= version
         let found = isThere ? try table.commit(version, connection, session) : nil
-        // The look's own commit waits for the standby: a server that was started again no longer waits with the one that is looked for.
+        // The look's own commit waits for the standby: a server that was started again no longer waits with the one that is
+        // looked for.
         try connection.commit(at: session.shown, until: session.deadline) {}
         return isThere ? found.map { $0 == id.bytes } : false
       } catch {

@@ -5,7 +5,8 @@ internal import Synchronization
 
 /// A domain as observers know it.
 struct KnownDomain {
-  /// The number of the last commit, and what tells it from another of that number; nil for that of a domain that nobody has written to.
+  /// The number of the last commit, and what tells it from another of that number; nil for that of a domain that nobody has
+  /// written to.
   var version: Int64
   var commit: [UInt8]?
   /// By their bytes.

@@ -4,8 +4,8 @@ public import CofferStorage
 
 // A write takes the lock of the domain's row, which orders all writers, and is one transaction of the server.
 extension PostgresDefaults {
-  /// Replaces the value of `name` by what `body` makes of it, atomically for all machines. `body` runs while the domain is locked on the server:
-  /// keep it short.
+  /// Replaces the value of `name` by what `body` makes of it, atomically for all machines. `body` runs while the domain is locked
+  /// on the server: keep it short.
   ///
   /// - Throws: what ``commit(_:decision:)`` throws, or `body`; nothing has changed then, unless it is `.outcomeUnknown`.
   public func update(
@@ -23,14 +23,16 @@ extension PostgresDefaults {
 
   /// Applies all of `batch` to the domain in one transaction of the server, or nothing.
   ///
-  /// With a decision that changes something elsewhere, the batch may write only where that is the vault of a ``/CofferStorage/StorageRouter``, opened
-  /// in this process in the same database: the server makes both halves in one transaction. Nothing is ever left prepared. A batch that writes
-  /// nothing, and a decision that only reads, need no vault in particular.
+  /// With a decision that changes something elsewhere, the batch may write only where that is the vault of a
+  /// ``/CofferStorage/StorageRouter``, opened in this process in the same database: the server makes both halves in one
+  /// transaction. Nothing is ever left prepared. A batch that writes nothing, and a decision that only reads, need no vault in
+  /// particular.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.conflict`, `.invalidName`, `.unencodable`, `.tooLarge`; `.readOnly` for a role that may not write; `.refused`
-  ///   where the server acknowledges a commit before it is durable; `.busy` where another machine writes for as long as is waited; `.unreachable`;
-  ///   `.unsupported` for a decision of another kind, and for a batch that decides. Nothing has changed then. `.outcomeUnknown` where nobody can
-  ///   tell whether a commit was made, whose connection was lost.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.conflict`, `.invalidName`, `.unencodable`, `.tooLarge`; `.readOnly` for a role
+  ///   that may not write; `.refused` where the server acknowledges a commit before it is durable; `.busy` where another machine
+  ///   writes for as long as is waited; `.unreachable`; `.unsupported` for a decision of another kind, and for a batch that
+  ///   decides. Nothing has changed then. `.outcomeUnknown` where nobody can tell whether a commit was made, whose connection was
+  ///   lost.
   public func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
     try run { (state) throws(StoreError) in
       guard batch.decides == nil else {
@@ -72,7 +74,8 @@ extension PostgresDefaults {
     }
   }
 
-  /// Without a lock, which a reader's role could not take: what did not change from before the decision's look to after it, was so during it.
+  /// Without a lock, which a reader's role could not take: what did not change from before the decision's look to after it, was
+  /// so during it.
   private func compare(_ batch: Batch<Plain>, _ decision: Decision?, _ session: PostgresSession) throws(StoreError) {
     guard !batch.expectations.isEmpty || decision != nil else { return }
     let names = Array(batch.expectations.keys)
@@ -105,7 +108,8 @@ extension PostgresDefaults {
       try half.offering { () throws(StoreError) in try deciding.make(decision, nil) }
     } catch {
       guard error.kind == .outcomeUnknown, half.state == .lost, !new.effects.isEmpty else { throw error }
-      // The vault could not tell: it changed nothing of its own perhaps, so that its log has no row. Both halves were made, or neither.
+      // The vault could not tell: it changed nothing of its own perhaps, so that its log has no row. Both halves were made, or
+      // neither.
       try settle(new, error, state.session)
     }
     guard half.state == .made || half.state == .lost else {

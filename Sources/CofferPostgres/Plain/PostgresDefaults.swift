@@ -4,17 +4,19 @@ public import CofferStorage
 public import CofferVault
 internal import Synchronization
 
-/// A plain store on a PostgreSQL server, for the settings of a fleet: one domain in a database, which many machines read and write.
+/// A plain store on a PostgreSQL server, for the settings of a fleet: one domain in a database, which many machines read and
+/// write.
 ///
-/// Plain means readable: the server, its backups and whoever reads the database see these names and values. Secrets go to a vault, which may lie
-/// in the same database; a router over both commits a transaction over them in one transaction of the server. See <doc:SharedVault>.
+/// Plain means readable: the server, its backups and whoever reads the database see these names and values. Secrets go to a
+/// vault, which may lie in the same database; a router over both commits a transaction over them in one transaction of the
+/// server. See <doc:SharedVault>.
 ///
 /// ```swift
 /// let settings = try PostgresDefaults.open(domain: "com.example.app", at: "postgresql://db.example.com/team#main")
 /// ```
 ///
-/// A write is durable when it returns. Names and values are held to what ``/CofferDefaults/DefaultsStore`` takes, and names are told apart by their
-/// bytes. Nothing else than the domain is asked: there are no suites, overrides and registered values.
+/// A write is durable when it returns. Names and values are held to what ``/CofferDefaults/DefaultsStore`` takes, and names are
+/// told apart by their bytes. Nothing else than the domain is asked: there are no suites, overrides and registered values.
 public final class PostgresDefaults: Store {
   /// Serves the plain route.
   public typealias R = Plain
@@ -25,12 +27,12 @@ public final class PostgresDefaults: Store {
   public var part: String { domain }
   /// The URL that was given.
   public var place: String { table.place }
-  /// What is told of changes to the domain: this store's own as they are made, all others as soon as the server tells of their commit, as another
-  /// process's, whose number is not known.
+  /// What is told of changes to the domain: this store's own as they are made, all others as soon as the server tells of their
+  /// commit, as another process's, whose number is not known.
   ///
-  /// Several changes to one name before a look are told as the last of them. Where the connection was lost, what was missed is told once there
-  /// is another; where the database is another one by then, as after a restore, ``/CofferStorage/ChangeFeed/Event/access`` is told in its place.
-  /// ``close()`` ends the feed.
+  /// Several changes to one name before a look are told as the last of them. Where the connection was lost, what was missed is
+  /// told once there is another; where the database is another one by then, as after a restore,
+  /// ``/CofferStorage/ChangeFeed/Event/access`` is told in its place. ``close()`` ends the feed.
   public var changes: ChangeFeed {
     feed.withLock { feed in
       if let feed { return feed }
@@ -63,13 +65,15 @@ public final class PostgresDefaults: Store {
 
   deinit { feed.withLock { $0 }?.end() }
 
-  /// Opens the domain `domain` of a database, in the schema that `place` names. Tables for plain values are made where there are none.
+  /// Opens the domain `domain` of a database, in the schema that `place` names. Tables for plain values are made where there are
+  /// none.
   ///
   /// - Parameters:
   ///   - domain: the domain's name, as one in a file has: 1 to 200 bytes without slashes and control characters.
   ///   - place: `postgresql://[user@]host[,host2]/database[?options]#name`, as a vault's: see <doc:SharedVault>.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName` for a domain or a place that is none, and for a place with a password; `.unsupported` without
-  ///   libpq and for a file; `.unreachable`, `.denied`, `.busy`; `.damaged` where the tables are not those of plain values.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName` for a domain or a place that is none, and for a place with a
+  ///   password; `.unsupported` without libpq and for a file; `.unreachable`, `.denied`, `.busy`; `.damaged` where the tables are
+  ///   not those of plain values.
   public static func open(domain: String, at place: VaultPlace) throws(StoreError) -> PostgresDefaults {
     let domain = try StoredPlain.checked(domain: domain)
     guard let url = place.url else {

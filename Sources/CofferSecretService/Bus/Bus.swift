@@ -7,10 +7,11 @@ final class Bus {
   let library: coffer_sdbus
   let connection: OpaquePointer
 
-  /// Connects to the bus at `address`; where that is nil to the one of `DBUS_SESSION_BUS_ADDRESS`, or to the one in `XDG_RUNTIME_DIR`.
+  /// Connects to the bus at `address`; where that is nil to the one of `DBUS_SESSION_BUS_ADDRESS`, or to the one in
+  /// `XDG_RUNTIME_DIR`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed; ``/CofferPlatform/StoreError/Kind/io(_:)``
-  ///   where there is no bus.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed;
+  ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` where there is no bus.
   init(address: String? = nil) throws(StoreError) {
     let library = try Self.load()
     self.library = library

@@ -177,7 +177,8 @@ extension BusMessage {
     }
   }
 
-  /// - Throws: ``Refusal`` `InvalidArgs` for a name that is there twice, in one spelling of Unicode or in two: an item has one of them.
+  /// - Throws: ``Refusal`` `InvalidArgs` for a name that is there twice, in one spelling of Unicode or in two: an item has one of
+  ///   them.
   func attributes() throws(Refusal) -> [String: String] {
     var attributes: [String: String] = [:]
     try entries("s") { (name) throws(Refusal) in

@@ -1,5 +1,5 @@
-/// Text as an element of an object's path, which has only ASCII letters, digits and `_`: each other byte, and `_` itself, is `_` and two
-/// hexadecimal digits. Source: D-Bus Specification, "Valid Object Paths"; sd_bus_path_encode(3) does the same.
+/// Text as an element of an object's path, which has only ASCII letters, digits and `_`: each other byte, and `_` itself, is `_`
+/// and two hexadecimal digits. Source: D-Bus Specification, "Valid Object Paths"; sd_bus_path_encode(3) does the same.
 enum PathElement {
   static func encode(_ text: String) -> String {
     guard !text.isEmpty else { return "_" }

@@ -5,11 +5,11 @@ struct ClientShares {
   }
   private var shares: [String: Share] = [:]
 
-  /// Calls of one client that wait for the vault, at most: a sixteenth of all. One that is answered from an open vault may have more under way,
-  /// as those do that ask for each of many items at once.
+  /// Calls of one client that wait for the vault, at most: a sixteenth of all. One that is answered from an open vault may have
+  /// more under way, as those do that ask for each of many items at once.
   static let mostWaiting = 1024
-  /// Bytes that the calls of one client hold, at most: 32 of the largest secrets. While a call waits, its secret is there twice, in its message
-  /// and in guarded memory.
+  /// Bytes that the calls of one client hold, at most: 32 of the largest secrets. While a call waits, its secret is there twice,
+  /// in its message and in guarded memory.
   static let mostBytes = 64 << 20
 
   /// - Parameter waits: whether the call is to wait for the vault.
@@ -44,12 +44,13 @@ struct ClientShares {
   }
 }
 
-/// Until when each program waits for the vault: however many calls it makes one after the other, it has the patience of one. A program that is
-/// told that the vault is locked tries the next call, and its person waits for all of them.
+/// Until when each program waits for the vault: however many calls it makes one after the other, it has the patience of one. A
+/// program that is told that the vault is locked tries the next call, and its person waits for all of them.
 struct ProgramWaits {
   private var ends: [Int32: ContinuousClock.Instant] = [:]
 
-  /// Until when a call of `program` may wait. For as long as it has waited, its next calls are refused at once; then it may wait again.
+  /// Until when a call of `program` may wait. For as long as it has waited, its next calls are refused at once; then it may wait
+  /// again.
   mutating func end(of program: Int32, _ patience: Duration, now: ContinuousClock.Instant = .now) -> ContinuousClock.Instant {
     ends = ends.filter { $0.value + patience > now }
     let end = ends[program] ?? now + patience

@@ -80,7 +80,8 @@ final class MethodCalls {
     case "GetSecrets": try getSecrets(message)
     case "ReadAlias":
       let alias = try message.string()
-      // Where the standard ones lead is answered while the vault is locked: Chromium asks for that first of all, and takes an error for the end.
+      // Where the standard ones lead is answered while the vault is locked: Chromium asks for that first of all, and takes an
+      // error for the end.
       try service.knowingBook(message, isNeeded: CollectionBook().collection(behind: alias) == nil) { [self] () throws(Refusal) in
         try service.reply(message) { (answer) throws(Refusal) in try answer.put(path: path(behind: alias)) }
       }
@@ -89,8 +90,8 @@ final class MethodCalls {
     }
   }
 
-  /// The path of the collection that an alias leads to. Before that is known it is the alias's own, which leads there with each call: a
-  /// program that got another collection would find nothing there, and store anew what it has.
+  /// The path of the collection that an alias leads to. Before that is known it is the alias's own, which leads there with each
+  /// call: a program that got another collection would find nothing there, and store anew what it has.
   private func path(behind alias: String) -> String {
     guard service.book.isRead || alias == CollectionState.session else { return ObjectPath.of(alias: alias) }
     return service.book.collection(behind: alias).map(ObjectPath.of(collection:)) ?? ObjectPath.none
@@ -152,7 +153,8 @@ final class MethodCalls {
     }
   }
 
-  /// Bytes of the secrets in one answer, at most: while it is made each is there once more, and a message of D-Bus has 128 MiB at most.
+  /// Bytes of the secrets in one answer, at most: while it is made each is there once more, and a message of D-Bus has 128 MiB at
+  /// most.
   static var mostSecretBytes: Int { 64 << 20 }
 
   private func getSecrets(_ message: BusMessage) throws(Refusal) {

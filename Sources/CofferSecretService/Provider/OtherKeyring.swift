@@ -17,8 +17,8 @@ public struct OtherKeyring: Sendable {
 
   /// Reads all items of the provider, but for those that end with the session.
   ///
-  /// - Throws: `StoreError` `.notFound` where nobody answers; `.refused` where this very vault does; `.unsupported` where libsystemd is not
-  ///   installed; `.io` where there is no bus, and for a provider that does not answer as it should; `.memory`.
+  /// - Throws: `StoreError` `.notFound` where nobody answers; `.refused` where this very vault does; `.unsupported` where
+  ///   libsystemd is not installed; `.io` where there is no bus, and for a provider that does not answer as it should; `.memory`.
   public init() throws(StoreError) { try self.init(bus: nil) }
 
   init(bus address: String?) throws(StoreError) {

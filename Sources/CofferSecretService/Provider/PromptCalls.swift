@@ -24,8 +24,8 @@ final class PromptCalls {
 
   init(_ service: ServiceLoop) { self.service = service }
 
-  /// How long a prompt that needs nobody takes: go-keyring begins to listen only after the answer to its call, and would miss what comes
-  /// at once.
+  /// How long a prompt that needs nobody takes: go-keyring begins to listen only after the answer to its call, and would miss
+  /// what comes at once.
   private static let afterwards = DispatchTimeInterval.milliseconds(50)
   /// Prompts of one client, at most.
   private static let mostPrompts = 128

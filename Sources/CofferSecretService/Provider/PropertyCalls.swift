@@ -43,8 +43,8 @@ final class PropertyCalls {
     return alias != CollectionState.session && !service.book.isRead && !service.isLocked
   }
 
-  /// Runs `body` with the collection that a path is about. Those that are known are answered while the vault is locked, without a prompt;
-  /// whether another one is there cannot be told then.
+  /// Runs `body` with the collection that a path is about. Those that are known are answered while the vault is locked, without a
+  /// prompt; whether another one is there cannot be told then.
   private func withState(
     _ message: BusMessage, _ object: ObjectPath, _ body: @escaping (CollectionState) throws(Refusal) -> Void
   ) throws(Refusal) {
@@ -63,8 +63,8 @@ final class PropertyCalls {
     }
   }
 
-  /// The name of the collection that a path is about, asked of the open vault: an alias may lead elsewhere by the time that a call has
-  /// waited for it.
+  /// The name of the collection that a path is about, asked of the open vault: an alias may lead elsewhere by the time that a
+  /// call has waited for it.
   private static func name(
     of object: ObjectPath, _ known: CollectionState, _ vault: SecretVault
   ) throws(Refusal) -> String {

@@ -29,8 +29,9 @@ public final class SecretServiceProvider: Sendable {
   /// Takes the name and answers clients, on this thread, until ``stop()``.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` where another provider has the name;
-  ///   ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed; ``/CofferPlatform/StoreError/Kind/io(_:)`` where
-  ///   there is no bus, or it went away; ``/CofferPlatform/StoreError/Kind/closed`` where another provider took the name.
+  ///   ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed;
+  ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` where there is no bus, or it went away;
+  ///   ``/CofferPlatform/StoreError/Kind/closed`` where another provider took the name.
   public func run() throws(StoreError) {
     let bus = try Bus(address: settings.bus)
     let service = try ServiceLoop(bus, settings, inbox)
@@ -60,8 +61,8 @@ public final class SecretServiceProvider: Sendable {
 
   /// Who answers programs that ask for secrets on the bus of this session; nil where nobody does.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed; ``/CofferPlatform/StoreError/Kind/io(_:)``
-  ///   where there is no bus.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed;
+  ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` where there is no bus.
   public static func owner() throws(StoreError) -> ProviderOwner? {
     let bus = try Bus()
     return try bus.owner(of: busName).map { ProviderOwner(process: $0.process) }
@@ -72,8 +73,8 @@ public final class SecretServiceProvider: Sendable {
 
   /// Has the bus of this session look again at which services it starts.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed; ``/CofferPlatform/StoreError/Kind/io(_:)``
-  ///   where there is no bus.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed;
+  ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` where there is no bus.
   public static func reloadBus() throws(StoreError) {
     _ = try Bus().ask("ReloadConfig") { (_) throws(Refusal) in }
   }

@@ -36,11 +36,12 @@ final class Call {
 }
 
 extension ServiceLoop {
-  /// Calls of all clients that wait or are worked on, at most: each is held with its message, and more would only wait for longer than
-  /// their clients do.
+  /// Calls of all clients that wait or are worked on, at most: each is held with its message, and more would only wait for longer
+  /// than their clients do.
   private static let mostCalls = 16_384
 
-  /// Does `work` beside the bus, and answers `message` with what `answer` makes of it. Where the vault is locked, the call waits for it.
+  /// Does `work` beside the bus, and answers `message` with what `answer` makes of it. Where the vault is locked, the call waits
+  /// for it.
   ///
   /// - Parameters:
   ///   - waits: whether it does; otherwise it is refused at once.
@@ -110,8 +111,9 @@ extension ServiceLoop {
     call.start(hasWaited)
   }
 
-  /// What `work` gives, on this thread: neither the queue's nor this one has to be woken then, which takes longer than the agent's answer.
-  /// Nil while other work is being done, which comes first, and where the agent takes long or refuses: who asks as usual finds out why.
+  /// What `work` gives, on this thread: neither the queue's nor this one has to be woken then, which takes longer than the
+  /// agent's answer. Nil while other work is being done, which comes first, and where the agent takes long or refuses: who asks
+  /// as usual finds out why.
   private func tried<Value>(_ work: (SecretVault) throws(Refusal) -> Value) -> Value? {
     guard isUnlocked, calls.count == parked.count, !surveyIsRunning else { return nil }
     do throws(Refusal) { return try work(quickVault) } catch { return nil }

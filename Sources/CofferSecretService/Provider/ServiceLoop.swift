@@ -3,8 +3,8 @@ internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 
-/// The service on its bus: one thread hears and answers, and a queue asks the agent for it, so that a client that waits keeps no other
-/// waiting.
+/// The service on its bus: one thread hears and answers, and a queue asks the agent for it, so that a client that waits keeps no
+/// other waiting.
 final class ServiceLoop {
   let bus: Bus
   let settings: SecretServiceSettings

@@ -17,10 +17,11 @@ public struct SecretServiceSettings: Sendable {
   public var patience = Self.usualPatience
   /// How long a call may wait for what others asked before it; it is then refused, and nothing of it is done.
   var longestDelay = Self.usualPatience
-  /// Starts a process that has the agent unlock the vault, and asks a person only where it may. It ends with status 0 where it did.
+  /// Starts a process that has the agent unlock the vault, and asks a person only where it may. It ends with status 0 where it
+  /// did.
   public var startUnlocking: @Sendable (_ mayAsk: Bool) throws(StoreError) -> Int32
-  /// Why the vault is refused to everybody, by the status with which a process ended that tried to unlock it; nil where somebody may still
-  /// unlock it.
+  /// Why the vault is refused to everybody, by the status with which a process ended that tried to unlock it; nil where somebody
+  /// may still unlock it.
   public var whyRefused: @Sendable (_ status: Int32) -> String? = { _ in nil }
   /// Throws ``/CofferPlatform/StoreError/Kind/noVault`` where there is nothing to unlock.
   public var checkVault: @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }

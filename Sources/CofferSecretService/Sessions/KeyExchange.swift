@@ -2,8 +2,8 @@ internal import CCofferLibraries
 internal import CofferMemory
 internal import CofferPlatform
 
-/// libgcrypt, which makes the numbers and ciphers of sessions: it is what the clients themselves use, and is there where libsystemd is.
-/// libsodium has neither this group nor this cipher.
+/// libgcrypt, which makes the numbers and ciphers of sessions: it is what the clients themselves use, and is there where
+/// libsystemd is. libsodium has neither this group nor this cipher.
 enum Gcrypt {
   /// Loaded when a client first asks for a session that needs it; nil where it is not installed.
   static let table: coffer_libgcrypt? = {
@@ -52,16 +52,17 @@ private struct BigNumber: ~Copyable {
 
 /// Our half of the exchange of keys that `dh-ietf1024-sha256-aes128-cbc-pkcs7` names.
 ///
-/// It keeps secrets from who records the bus and no more: 1024 bits are within reach of a state today. The bus is of one user and of one
-/// machine.
+/// It keeps secrets from who records the bus and no more: 1024 bits are within reach of a state today. The bus is of one user and
+/// of one machine.
 ///
 /// Source: Secret Service API 0.2, "Transfer of Secrets"; RFC 2409, section 6.2 (the second Oakley group); RFC 5869 (HKDF).
 enum KeyExchange {
   static let name = "dh-ietf1024-sha256-aes128-cbc-pkcs7"
   /// Bytes of the group's prime, and of each public key at most.
   static let count = 128
-  /// Bytes of the number that only we know. To find one of 256 bits takes 2^128 steps, far more than to break a group of 1024 bits, and
-  /// the prime is a safe one; one of 1024 bits takes four times as long to use and adds nothing. Source: RFC 7919, section 5.2.
+  /// Bytes of the number that only we know. To find one of 256 bits takes 2^128 steps, far more than to break a group of 1024
+  /// bits, and the prime is a safe one; one of 1024 bits takes four times as long to use and adds nothing. Source: RFC 7919,
+  /// section 5.2.
   private static let exponentCount = 32
 
   /// 2^1024 - 2^960 - 1 + 2^64 · (⌊2^894 π⌋ + 129093).
@@ -115,7 +116,8 @@ enum KeyExchange {
     }
   }
 
-  /// The key of the session: HKDF with SHA-256, no salt and no further information. One block of it has more than the key's bytes.
+  /// The key of the session: HKDF with SHA-256, no salt and no further information. One block of it has more than the key's
+  /// bytes.
   static func derive(_ shared: borrowing SecretBytes) throws(Refusal) -> SecretBytes {
     try Refusal.memory { () throws(SecretMemoryError) in
       let salt = try SecretBytes(zeros: SecretDigest.sha256.count)

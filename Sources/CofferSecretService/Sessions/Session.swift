@@ -2,7 +2,8 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// How one client and this service exchange secrets: `(oayays)` on the bus, the session, parameters, the value and its content type.
+/// How one client and this service exchange secrets: `(oayays)` on the bus, the session, parameters, the value and its content
+/// type.
 final class Session {
   static let signature = "(oayays)"
   static let contents = "oayays"

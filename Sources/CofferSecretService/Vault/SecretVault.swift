@@ -6,8 +6,8 @@ internal import CofferVault
 internal import FoundationEssentials
 internal import Synchronization
 
-/// The items of all collections, where they are kept: in the vault, which the agent holds, or in memory. Called on one queue, which may
-/// wait for the agent, and on the bus's thread while that has nothing to do.
+/// The items of all collections, where they are kept: in the vault, which the agent holds, or in memory. Called on one queue,
+/// which may wait for the agent, and on the bus's thread while that has nothing to do.
 final class SecretVault: Sendable {
   let client: AgentClient
   let state: State
@@ -138,7 +138,8 @@ final class SecretVault: Sendable {
     return try noted(old == nil ? .created : .changed, item)
   }
 
-  /// The attributes that the vault keeps of an item whose client gave it `attributes`: those of Coffer's own stay, what shows it here among them.
+  /// The attributes that the vault keeps of an item whose client gave it `attributes`: those of Coffer's own stay, what shows it
+  /// here among them.
   private static func attributes(_ attributes: [String: String], of item: VaultItem?) -> [String: String] {
     attributes.merging(item?.metadata.ownAttributes ?? [:]) { _, own in own }
   }

@@ -9,8 +9,8 @@ struct SessionItems: Sendable {
 
   /// Items at most: each search looks at all of them.
   private static let most = 4096
-  /// Bytes of all items, at most: a program that never stops storing is told so before memory ends. It is 128 of the largest secrets, and
-  /// a quarter of what a small machine has; the most items alone could be 8 GiB.
+  /// Bytes of all items, at most: a program that never stops storing is told so before memory ends. It is 128 of the largest
+  /// secrets, and a quarter of what a small machine has; the most items alone could be 8 GiB.
   static let mostBytes = 256 << 20
 
   /// All that have `attributes`, the oldest first.

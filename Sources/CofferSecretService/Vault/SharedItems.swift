@@ -2,7 +2,8 @@ public import CofferAgent
 
 /// Items of the vault that are shown to programs, though none of them stored it.
 public enum SharedItems {
-  /// Whether an item can be shared: those of collections are shown in any case, and what applications have by the portal is theirs alone.
+  /// Whether an item can be shared: those of collections are shown in any case, and what applications have by the portal is
+  /// theirs alone.
   public static func canBeShared(_ item: VaultItem) -> Bool {
     let service = item.name.service
     return VaultNaming.collection(of: service) == nil && service != VaultNaming.collections && service != VaultNaming.portal

@@ -40,16 +40,16 @@ struct CollectionState: Sendable, Equatable {
   static let standard = [CollectionState(name: login, label: "Login"), CollectionState(name: session, label: "session")]
 }
 
-/// The collections and their aliases, at one moment. Names are told apart by their bytes, as the vault does, and not by the characters that
-/// Unicode makes of them: each is found by its element of a path, which is ASCII.
+/// The collections and their aliases, at one moment. Names are told apart by their bytes, as the vault does, and not by the
+/// characters that Unicode makes of them: each is found by its element of a path, which is ASCII.
 struct CollectionBook: Sendable, Equatable {
   private(set) var collections = CollectionState.standard
   /// Whether it was read from the vault: until then an alias may lead elsewhere than it does from the start.
   var isRead = false
   /// Where each collection stands, by its element: clients can make thousands, and with each change all are looked up.
   private var places = Dictionary(uniqueKeysWithValues: CollectionState.standard.enumerated().map { ($1.name, $0) })
-  /// The name of the collection behind each alias, by the alias's element. `default` leads to the login collection until it is set, and
-  /// `session` always to the one of the session, as with other providers.
+  /// The name of the collection behind each alias, by the alias's element. `default` leads to the login collection until it is
+  /// set, and `session` always to the one of the session, as with other providers.
   private var aliases = [
     "default": CollectionState.login, "session": CollectionState.session, "login": CollectionState.login,
   ]

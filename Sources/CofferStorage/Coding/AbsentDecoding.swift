@@ -1,8 +1,8 @@
-/// Decodes a field that is not stored: a field that is nil is left out, and a type that asks whether it is nil reads as that. Whatever else
-/// is asked for is missing.
+/// Decodes a field that is not stored: a field that is nil is left out, and a type that asks whether it is nil reads as that.
+/// Whatever else is asked for is missing.
 ///
-/// So is a type that asks for nothing, or that makes do without what it was refused: what lies there may be a value of a former type, which
-/// has other fields, and nobody would see that.
+/// So is a type that asks for nothing, or that makes do without what it was refused: what lies there may be a value of a former
+/// type, which has other fields, and nobody would see that.
 struct AbsentDecoding: Decoder, SingleValueDecodingContainer {
   /// What was answered last.
   private final class Answer { var isNil = false }

@@ -1,7 +1,7 @@
 public import CofferPlatform
 
-/// Encodes `Encodable` values as property-list structure: fields that are nil are left out, and numbers, dates, data and URLs keep
-/// their native forms.
+/// Encodes `Encodable` values as property-list structure: fields that are nil are left out, and numbers, dates, data and URLs
+/// keep their native forms.
 @usableFromInline
 enum FormEncoder {
   /// Levels of values within values, at most. Each costs a few frames of stack in the type's own coding, so a value that
@@ -10,8 +10,8 @@ enum FormEncoder {
 
   /// The form of `value`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable``; ``/CofferPlatform/StoreError/Kind/refused`` for a ``SecretPayload`` at any depth; what the type's
-  ///   own encoding throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable``; ``/CofferPlatform/StoreError/Kind/refused`` for a
+  ///   ``SecretPayload`` at any depth; what the type's own encoding throws.
   static func encode<Value: Encodable>(_ value: Value) throws -> PlainForm {
     let top = FormEncoding(node: FormNode(at: .top), level: 0)
     try top.put(value)

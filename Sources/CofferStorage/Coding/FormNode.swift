@@ -45,7 +45,8 @@ final class FormNode {
   func set(_ form: PlainForm?, for name: String) { members[name] = form.map(Part.form) }
   func append(_ form: PlainForm) { elements.append(.form(form)) }
 
-  /// The member of a container within: the same one whenever it is asked for, as other encoders do, so that what it has stays in it.
+  /// The member of a container within: the same one whenever it is asked for, as other encoders do, so that what it has stays in
+  /// it.
   func container(_ key: any CodingKey) -> FormNode {
     switch members[key.stringValue] {
     case .node(let node): return node

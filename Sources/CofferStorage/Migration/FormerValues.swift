@@ -1,7 +1,7 @@
 internal import CofferPlatform
 
-/// What lies under a key's former names and in its plain copies, and cannot be moved. It leaves in the very step that replaces the key's value, so
-/// that a step that fails leaves all of it where it was.
+/// What lies under a key's former names and in its plain copies, and cannot be moved. It leaves in the very step that replaces
+/// the key's value, so that a step that fails leaves all of it where it was.
 @usableFromInline
 package struct FormerValues {
   var plain = Batch<Plain>()

@@ -10,8 +10,8 @@ public struct Migration: Sendable, Hashable {
     case upgraded
     /// The value lay in the plain store under this name. It is in the vault, and the plain copy is scrubbed.
     case movedIntoVault(from: String)
-    /// This former name, or plain copy, still had a value although the key has one of its own, which stands. It was removed, since
-    /// it would come back once the key's own is.
+    /// This former name, or plain copy, still had a value although the key has one of its own, which stands. It was removed,
+    /// since it would come back once the key's own is.
     case superseded(String)
   }
 
@@ -31,9 +31,10 @@ public struct Migration: Sendable, Hashable {
 public struct MigrationReport: Sendable {
   /// What was changed since the router was opened, in order.
   public internal(set) var done: [Migration] = []
-  /// What could not be done yet, and why, each error with its key: ``/CofferPlatform/StoreError/Kind/locked`` where the vault has yet to be unlocked.
-  /// A read of such a key tries again and throws this; setting or removing the key drops a former value that cannot be read. Only
-  /// a renamed value whose store cannot be written (``/CofferPlatform/StoreError/Kind/readOnly``) is read where it lies.
+  /// What could not be done yet, and why, each error with its key: ``/CofferPlatform/StoreError/Kind/locked`` where the vault has
+  /// yet to be unlocked. A read of such a key tries again and throws this; setting or removing the key drops a former value that
+  /// cannot be read. Only a renamed value whose store cannot be written (``/CofferPlatform/StoreError/Kind/readOnly``) is read
+  /// where it lies.
   public internal(set) var pending: [StoreError] = []
 }
 

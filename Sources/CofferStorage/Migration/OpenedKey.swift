@@ -124,8 +124,8 @@ extension StorageRouter {
 }
 
 extension StorageKey {
-  /// `form` as the key's own type encodes it; nil where it is one already, and where it cannot be converted and reads as the default: that
-  /// stands for what is stored, and does not replace it.
+  /// `form` as the key's own type encodes it; nil where it is one already, and where it cannot be converted and reads as the
+  /// default: that stands for what is stored, and does not replace it.
   fileprivate func upToDate(_ form: R.Form) throws(StoreError) -> R.Form? {
     guard traits.isOutdated?(form) == true else { return nil }
     let value: Value
@@ -230,8 +230,8 @@ extension StorageKey {
 }
 
 extension StoreError {
-  /// Whether it is the stored value, and not a store, that stands in the way. An error of the list of session keys counts as well: a
-  /// removal needs no list, and a set meets the error again when it comes to the list itself.
+  /// Whether it is the stored value, and not a store, that stands in the way. An error of the list of session keys counts as
+  /// well: a removal needs no list, and a set meets the error again when it comes to the list itself.
   fileprivate var isAboutTheValue: Bool {
     switch kind {
     case .undecodable, .unencodable, .expired, .clockBehind, .tooLarge: true

@@ -3,9 +3,9 @@ internal import CofferPlatform
 extension StorageKey {
   /// The same key, which takes over the value of a former name, in whichever store that lies: of several the first that has one.
   ///
-  /// The value is moved when a router is opened, or with the key's first use once the vault is unlocked, in one transaction. Where
-  /// the store cannot be written it stays, and is read under its former name. Former
-  /// names must stay in the declaration for as long as programs that know only them may have run last.
+  /// The value is moved when a router is opened, or with the key's first use once the vault is unlocked, in one transaction.
+  /// Where the store cannot be written it stays, and is read under its former name. Former names must stay in the declaration for
+  /// as long as programs that know only them may have run last.
   public func renamed(from formerNames: String...) -> Self {
     var key = self
     key.traits.formerNames += formerNames
@@ -47,7 +47,8 @@ extension StorageKey where R == Plain {
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value stays.
+  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
+  ///     stays.
   public func upgraded<Old: PlainValue>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Value
   ) -> Self {
@@ -62,7 +63,8 @@ extension StorageKey where R == Vault {
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value stays.
+  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
+  ///     stays.
   public func upgraded<Old: Codable & Sendable, Payload: Codable & Sendable>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Payload
   ) -> Self where Value == Sealed<Payload>? {
@@ -88,7 +90,8 @@ extension StorageKey where R == Vault {
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value stays.
+  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
+  ///     stays.
   public func upgraded<Old: Codable & Sendable, Wrapped: Codable & Sendable>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Wrapped
   ) -> Self where Value == Wrapped? {

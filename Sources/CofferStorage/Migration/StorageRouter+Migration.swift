@@ -39,12 +39,12 @@ final class Migrator: Sendable {
 }
 
 extension StorageRouter {
-  /// What was migrated since this router was opened: renamed and upgraded values, preferences that became secrets. And what has yet
-  /// to be.
+  /// What was migrated since this router was opened: renamed and upgraded values, preferences that became secrets. And what has
+  /// yet to be.
   public var migrations: MigrationReport { migrator.report }
 
-  /// Tries again what could not be migrated at open, because the vault was locked for example. The first use of such a key does so
-  /// by itself.
+  /// Tries again what could not be migrated at open, because the vault was locked for example. The first use of such a key does
+  /// so by itself.
   ///
   /// - Returns: ``migrations``.
   @discardableResult
@@ -117,10 +117,11 @@ extension StorageRouter {
     if leavesSecrets { finishScrubbing() }
   }
 
-  /// Moves `stored` out of the plain store and `form` into the vault, under one name, in one transaction, and leaves no trace of it in
-  /// the plain store's files.
+  /// Moves `stored` out of the plain store and `form` into the vault, under one name, in one transaction, and leaves no trace of
+  /// it in the plain store's files.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/conflict`` when the plain value is another by now, or the vault has one; nothing has changed then.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/conflict`` when the plain value is another by now, or the vault has one; nothing
+  ///   has changed then.
   package func move(_ name: String, _ stored: PlainForm, intoVaultAs form: SecretForm) throws(StoreError) {
     var departure = Batch<Plain>(), arrival = Batch<Vault>()
     departure.expectations[name] = .some(stored)

@@ -20,9 +20,9 @@ public struct Change: Sendable, Hashable {
   public enum Origin: Sendable, Hashable {
     /// This process, through any of its stores.
     case thisProcess
-    /// Another process; nil where it is not known which: a program that knows nothing of Coffer; one whose change is seen in the property
-    /// list alone, because the record that named it was folded away first; and all that change a vault, which notes no author for
-    /// observers.
+    /// Another process; nil where it is not known which: a program that knows nothing of Coffer; one whose change is seen in the
+    /// property list alone, because the record that named it was folded away first; and all that change a vault, which notes no
+    /// author for observers.
     case otherProcess(id: Int32?)
   }
 

@@ -58,8 +58,8 @@ public final class ChangeFeed: Sendable {
   /// Calls `receive` with each event from now on, until the subscription is cancelled or released, or after
   /// ``Event/ended``. On a feed that has ended that is all it is called with.
   ///
-  /// - Throws: what starting to watch throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` where the system's limits on watches are reached,
-  ///   ``/CofferPlatform/StoreError/Kind/afterFork`` in a process forked since the store was opened.
+  /// - Throws: what starting to watch throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` where the system's limits on watches are
+  ///   reached, ``/CofferPlatform/StoreError/Kind/afterFork`` in a process forked since the store was opened.
   public func subscribe(_ receive: @escaping @Sendable (Event) -> Void) throws(StoreError) -> Subscription {
     let isEnded = try state.withLock { (state) throws(StoreError) in
       if state.isEnded { return true }

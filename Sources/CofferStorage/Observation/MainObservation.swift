@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// One owner's closure on the main actor, and what it is told from.
 ///
-/// The owner need not be `Sendable`, so nothing but the main actor looks at it, the check of whether it is still there included. News only
-/// ask for a turn of the main actor; the value is read in that turn, and so is never older than what the program itself has set by then.
+/// The owner need not be `Sendable`, so nothing but the main actor looks at it, the check of whether it is still there included.
+/// News only ask for a turn of the main actor; the value is read in that turn, and so is never older than what the program itself
+/// has set by then.
 final class MainObservation<Owner: AnyObject, Value: Sendable>: Sendable, KeptObservation {
   @MainActor private weak var owner: Owner?
   @MainActor private var body: (@MainActor (Owner, ValueChanges<Value>.Element) -> Void)?
@@ -69,8 +70,8 @@ final class MainObservation<Owner: AnyObject, Value: Sendable>: Sendable, KeptOb
 }
 
 extension ValueChanges {
-  /// The same on the main actor: `body` is called there with the present values before this returns, and later with the newest whenever the
-  /// main actor has a turn for it.
+  /// The same on the main actor: `body` is called there with the present values before this returns, and later with the newest
+  /// whenever the main actor has a turn for it.
   @MainActor package func observe<Owner: AnyObject>(
     _ source: AnyObject, as name: String = "", onMainBy owner: Owner, _ body: @escaping @MainActor (Owner, Element) -> Void
   ) -> Handler<Void>.Canceller {

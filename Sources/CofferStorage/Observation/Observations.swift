@@ -9,13 +9,14 @@ protocol KeptObservation: AnyObject, Sendable {
   func stop()
 }
 
-/// All observations of this process that are bound to an owner. Nothing else keeps them, and they keep what they are told from: so
-/// there is no circle, and whoever observes need not keep the subject, the session or the router.
+/// All observations of this process that are bound to an owner. Nothing else keeps them, and they keep what they are told from:
+/// so there is no circle, and whoever observes need not keep the subject, the session or the router.
 ///
-/// That an owner is gone is found at the next news. Where none come it is found by looking, soon after an observation began and then
-/// ever more seldom.
+/// That an owner is gone is found at the next news. Where none come it is found by looking, soon after an observation began and
+/// then ever more seldom.
 final class Observations: Sendable {
-  /// Where one owner's closure for one value is. The source stays alive while something is in the slot, and so does its identifier.
+  /// Where one owner's closure for one value is. The source stays alive while something is in the slot, and so does its
+  /// identifier.
   struct Slot: Hashable {
     let source: ObjectIdentifier
     let name: String

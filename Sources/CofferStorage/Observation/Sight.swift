@@ -48,8 +48,8 @@ extension Equatable {
 }
 
 extension Reading {
-  /// What of the reading tells it from another: the form that is read in the plain store, which may be an override's, and the version in
-  /// the vault.
+  /// What of the reading tells it from another: the form that is read in the plain store, which may be an override's, and the
+  /// version in the vault.
   var seen: any Equatable & Sendable {
     if let form = form as? PlainForm { return Optional(form) }
     return R.self == Plain.self ? PlainForm?.none : stamp

@@ -4,8 +4,9 @@ extension StorageRouter {
   /// The values of `keys` now and whenever they change, whoever changes them: see ``ValueChanges``. Several keys are read at one
   /// moment, as by ``values(_:)``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/undeclared``; ``/CofferPlatform/StoreError/Kind/closed`` of a store that is closed; what
-  ///   ``ChangeFeed/subscribe(_:)`` throws where watching cannot begin. What else a read throws is an element of the sequence.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undeclared``; ``/CofferPlatform/StoreError/Kind/closed`` of a store that is
+  ///   closed; what ``ChangeFeed/subscribe(_:)`` throws where watching cannot begin. What else a read throws is an element of the
+  ///   sequence.
   public func changes<each V: Sendable, each R>(
     of keys: repeat StorageKey<each V, each R>
   ) throws(StoreError) -> ValueChanges<(repeat each V)> {
@@ -44,12 +45,13 @@ extension StorageRouter {
   /// Calls `body` with the value of `key` now, and then whenever it is another, whoever changes it, for as long as `owner` lives.
   /// An owner has one closure for each key; a second one takes the place of the first.
   ///
-  /// It is called with the present value on the calling thread, before this returns, and later on a queue of the store's, one call after
-  /// the other. It never gets the same value twice in a row, and of changes in quick succession it may get the last alone: see
-  /// ``ValueChanges``, whose elements it gets. It may use the router, and where the value cannot be read it gets the error.
+  /// It is called with the present value on the calling thread, before this returns, and later on a queue of the store's, one
+  /// call after the other. It never gets the same value twice in a row, and of changes in quick succession it may get the last
+  /// alone: see ``ValueChanges``, whose elements it gets. It may use the router, and where the value cannot be read it gets the
+  /// error.
   ///
-  /// The observation keeps the router alive. It ends with `owner`, when the router or the store is closed, and by what is returned; what
-  /// it held is released then, after an owner's end at the next change or within about a minute.
+  /// The observation keeps the router alive. It ends with `owner`, when the router or the store is closed, and by what is
+  /// returned; what it held is released then, after an owner's end at the next change or within about a minute.
   ///
   /// - Returns: what ends it before `owner` does.
   /// - Throws: what ``changes(of:)`` throws.
@@ -67,10 +69,9 @@ extension StorageRouter {
   /// try app.observe(keys.theme, on: .shared, owner: self) { window, theme in window.apply(theme) }
   /// ```
   ///
-  /// `body` gets the owner, which is held weakly, and so need not capture it. It is called with the present value before this returns, and
-  /// later whenever the main actor has a turn and the value is another. Otherwise it keeps the rules of ``observe(_:owner:_:)``; an owner
-  /// has one closure for each key, by either call.
-  /// `actor` is `.shared`.
+  /// `body` gets the owner, which is held weakly, and so need not capture it. It is called with the present value before this
+  /// returns, and later whenever the main actor has a turn and the value is another. Otherwise it keeps the rules of
+  /// ``observe(_:owner:_:)``; an owner has one closure for each key, by either call. `actor` is `.shared`.
   ///
   /// - Returns: what ends it before `owner` does.
   /// - Throws: what ``changes(of:)`` throws.

@@ -6,16 +6,16 @@ public import CofferPlatform
 /// for await theme in try app.changes(of: keys.theme) { show(try theme.get()) }
 /// ```
 ///
-/// It begins with the present values. After that there is an element whenever they are others than those of the element before: no two
-/// elements in a row are equal. Values are read when the loop asks for them, so a loop that is slower than the changes gets the newest
-/// values and none of those in between. Where they cannot be read the element is the error, and the sequence goes on: a vault that is
-/// locked may be unlocked.
+/// It begins with the present values. After that there is an element whenever they are others than those of the element before:
+/// no two elements in a row are equal. Values are read when the loop asks for them, so a loop that is slower than the changes
+/// gets the newest values and none of those in between. Where they cannot be read the element is the error, and the sequence goes
+/// on: a vault that is locked may be unlocked.
 ///
-/// Values of the plain store are compared as values where their type is `Equatable`, and else by what is stored. Those of the vault are
-/// compared by the version of the item, so that no secret is kept for it: an item that is stored again is another.
+/// Values of the plain store are compared as values where their type is `Equatable`, and else by what is stored. Those of the
+/// vault are compared by the version of the item, so that no secret is kept for it: an item that is stored again is another.
 ///
-/// It ends when the router or a store of its keys is closed, and when the task is cancelled. It is for one loop: ask for another to
-/// have another. While it lives it keeps its router alive.
+/// It ends when the router or a store of its keys is closed, and when the task is cancelled. It is for one loop: ask for another
+/// to have another. While it lives it keeps its router alive.
 public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
   /// The values, or why they cannot be read.
   public typealias Element = Result<Value, StoreError>

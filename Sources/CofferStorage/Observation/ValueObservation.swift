@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// One owner's closure, and what it is told from.
 ///
-/// Whoever brings news delivers them: the thread that begins the observation, the queue of a store's feed, or a thread that triggers a
-/// handler. While one delivers, others only note that there is more, which is then delivered on the feed's queue: so calls never
-/// overlap, no lock is held in one, and no thread is kept for another's news.
+/// Whoever brings news delivers them: the thread that begins the observation, the queue of a store's feed, or a thread that
+/// triggers a handler. While one delivers, others only note that there is more, which is then delivered on the feed's queue: so
+/// calls never overlap, no lock is held in one, and no thread is kept for another's news.
 final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
   private enum Phase { case idle, telling, tellingWithMore, over }
 
@@ -94,8 +94,8 @@ final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
 }
 
 extension ValueChanges {
-  /// Calls `body` with the present values before this returns, and then whenever a loop would get an element, until `owner` is gone, the
-  /// source ends, or what is returned is called. Until then everything that the values are read from stays alive.
+  /// Calls `body` with the present values before this returns, and then whenever a loop would get an element, until `owner` is
+  /// gone, the source ends, or what is returned is called. Until then everything that the values are read from stays alive.
   ///
   /// - Parameters:
   ///   - source: what is observed. An owner has one closure for each `name` of it; a new one takes the place of the former.

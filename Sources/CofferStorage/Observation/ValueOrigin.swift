@@ -15,7 +15,8 @@ public struct ValueOrigin: Sendable {
     seen = nil
   }
 
-  /// The same, with what tells whether the value is another than before where the value itself cannot be compared, or must not be kept.
+  /// The same, with what tells whether the value is another than before where the value itself cannot be compared, or must not be
+  /// kept.
   package init(feed: ChangeFeed, name: String, seen: @escaping Look) {
     self.feed = feed
     self.name = name

@@ -23,7 +23,8 @@ final class ValueSource: Sendable {
     continuation.yield()
   }
 
-  /// Where what waits is delivered: the queue of the first feed, which delivers one thing after the other for all of its listeners.
+  /// Where what waits is delivered: the queue of the first feed, which delivers one thing after the other for all of its
+  /// listeners.
   var queue: DispatchQueue {
     state.withLock { state in
       if let queue = state.queue { return queue }

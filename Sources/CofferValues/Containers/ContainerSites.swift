@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-/// Where the containers of this process are declared that took their names from properties: two private extensions in two files, or
-/// two modules, may each have a property of one name, which no compiler sees.
+/// Where the containers of this process are declared that took their names from properties: two private extensions in two files,
+/// or two modules, may each have a property of one name, which no compiler sees.
 enum ContainerSites {
   private struct Name: Hashable {
     let store: String
@@ -13,15 +13,16 @@ enum ContainerSites {
 
   private struct Entry: Sendable {
     let site: DeclarationSite
-    /// Of a store without a file; another object may come to lie where it lay. Every store is Sendable, and only its being there is asked.
+    /// Of a store without a file; another object may come to lie where it lay. Every store is Sendable, and only its being there
+    /// is asked.
     nonisolated(unsafe) weak var object: AnyObject?
     let hasFile: Bool
   }
 
   private static let sites = Mutex<[Name: Entry]>([:])
 
-  /// Why a container of the name `key` cannot be made at `site`: another site has the name in the same store. There are as many names
-  /// as there are properties.
+  /// Why a container of the name `key` cannot be made at `site`: another site has the name in the same store. There are as many
+  /// names as there are properties.
   static func refusal<R>(of key: String, at site: DeclarationSite, in store: any Store<R>) -> StoreError? {
     guard let (name, entry) = claim(key, site, store) else { return nil }
     let other = sites.withLock { sites -> DeclarationSite? in

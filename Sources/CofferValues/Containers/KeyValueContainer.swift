@@ -9,8 +9,8 @@ public import CofferStorage
 /// }
 /// ```
 ///
-/// A second `launches` does not compile. The name of the property is the name in the storage: when it changes, pass the old one as
-/// `key:`, or declare a `StorageKey` with `renamed(from:)`.
+/// A second `launches` does not compile. The name of the property is the name in the storage: when it changes, pass the old one
+/// as `key:`, or declare a `StorageKey` with `renamed(from:)`.
 public struct KeyValueContainer<Value: Sendable>: PersistedValue {
   /// Not disclosed.
   public typealias Sensitivity = Undisclosed
@@ -35,7 +35,8 @@ public struct KeyValueContainer<Value: Sendable>: PersistedValue {
     handle = storage.store.persistedValue(for: StorageKey(key, of: Value.self)).eraseToAnyPersistedValue()
   }
 
-  /// The value: ``defaultValue`` while nothing is stored. Setting nil removes. Failures are those of ``PersistedValue/wrappedValue``.
+  /// The value: ``defaultValue`` while nothing is stored. Setting nil removes. Failures are those of
+  /// ``PersistedValue/wrappedValue``.
   public var value: Value? {
     get { wrappedValue }
     nonmutating set { wrappedValue = newValue }

@@ -4,8 +4,8 @@ public import CofferStorage
 
 /// Values by name, in any store: two methods for primitives and whole structures alike.
 ///
-/// A store adopts this by saying so; ``PersistentStorage`` hides what else a store offers, and prefixes names. Names given here are
-/// checked by nobody: declare a container for each, or better a key in a `KeySpace`.
+/// A store adopts this by saying so; ``PersistentStorage`` hides what else a store offers, and prefixes names. Names given here
+/// are checked by nobody: declare a container for each, or better a key in a `KeySpace`.
 public protocol KeyValueStorage<R>: Sendable {
   /// Whether values are written in the clear.
   associatedtype R: Route
@@ -109,8 +109,8 @@ struct ContainerName: Sendable {
     refusal = isDerived ? Self.refusal(of: derived, "\(site)") ?? ContainerSites.refusal(of: derived, at: site, in: store) : nil
   }
 
-  // `#function` is the name of a computed property. In the initializer of a stored property it is the type's name, so that all its
-  // containers would share one; in a function it has parentheses.
+  // `#function` is the name of a computed property. In the initializer of a stored property it is the type's name, so that all
+  // its containers would share one; in a function it has parentheses.
   private static func refusal(of name: String, _ site: String) -> StoreError? {
     let isType = name.first?.isUppercase == true
     guard isType || name.contains("(") else { return nil }

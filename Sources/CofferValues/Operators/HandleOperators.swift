@@ -29,9 +29,9 @@ extension PersistedValues {
 extension ThrowingPersistedValue {
   /// The same value with `wrappedValue`: what that meets goes to `handle`, and a read that failed gives `substitute`.
   ///
-  /// On a handle of the vault this is where a program says that it can go on with a locked vault, and with what. Whoever gives nil here
-  /// cannot tell a locked vault from a value that is not there by `wrappedValue`; ``ThrowingPersistedValue/load()`` tells, of the erased
-  /// handle too.
+  /// On a handle of the vault this is where a program says that it can go on with a locked vault, and with what. Whoever gives
+  /// nil here cannot tell a locked vault from a value that is not there by `wrappedValue`; ``ThrowingPersistedValue/load()``
+  /// tells, of the erased handle too.
   public func onFailure(
     use substitute: @autoclosure @escaping @Sendable () -> Value, _ handle: @escaping @Sendable (StoreError) -> Void
   ) -> PersistedValues.OnFailure<Self> {
@@ -133,8 +133,8 @@ private final class Lines: Sendable {
 }
 
 extension ThrowingPersistedValue {
-  /// The same value, telling each read as `prefix: get value: (…)` and each write as `prefix: set value: (…)` once it succeeded. A
-  /// value of the vault shows as `•••`.
+  /// The same value, telling each read as `prefix: get value: (…)` and each write as `prefix: set value: (…)` once it succeeded.
+  /// A value of the vault shows as `•••`.
   ///
   /// - Parameters:
   ///   - prefix: the first word of each line.
@@ -214,10 +214,11 @@ extension PersistedValues.Atomic: PersistedValue where Base: PersistedValue {
 }
 
 extension ThrowingPersistedValue {
-  /// The same value, whose `mutate` is one step. A stored value's always is, whichever handle or process writes, and passes through;
-  /// merged values, and those made of closures, get a lock, which the copies of this handle share.
+  /// The same value, whose `mutate` is one step. A stored value's always is, whichever handle or process writes, and passes
+  /// through; merged values, and those made of closures, get a lock, which the copies of this handle share.
   ///
-  /// A write of the same value inside of its write throws ``/CofferPlatform/StoreError/Kind/reentrant``: from `mutate`, and from an
-  /// observer that `subject().atomic()` tells while it writes. An observer of `atomic().subject()` is told afterwards, and may write.
+  /// A write of the same value inside of its write throws ``/CofferPlatform/StoreError/Kind/reentrant``: from `mutate`, and from
+  /// an observer that `subject().atomic()` tells while it writes. An observer of `atomic().subject()` is told afterwards, and may
+  /// write.
   public func atomic() -> PersistedValues.Atomic<Self> { PersistedValues.Atomic(base: self) }
 }

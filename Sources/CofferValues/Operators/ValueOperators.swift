@@ -105,8 +105,8 @@ extension PersistedValues.Merge: PersistedValue where First: PersistedValue, Sec
 }
 
 extension ThrowingPersistedValue {
-  /// Both values as one: a read merges them, a write goes to both, to this one first. They are two values all the same: where they
-  /// must never differ use a router's `transaction`.
+  /// Both values as one: a read merges them, a write goes to both, to this one first. They are two values all the same: where
+  /// they must never differ use a router's `transaction`.
   public func merge<Other: ThrowingPersistedValue>(
     with other: Other, merge: @escaping @Sendable (Value, Value) -> Value
   ) -> PersistedValues.Merge<Self, Other> where Other.Value == Value, Other.Sensitivity == Sensitivity, Sensitivity: Route {
@@ -186,8 +186,8 @@ extension PersistedValues.Optionally: PersistedValue where Base: PersistedValue 
 }
 
 extension ThrowingPersistedValue {
-  /// The same value without the nil: it reads as `substitute`, worked out at each such read, while nothing is stored. A value that
-  /// cannot be read throws, as before: only absence has a default.
+  /// The same value without the nil: it reads as `substitute`, worked out at each such read, while nothing is stored. A value
+  /// that cannot be read throws, as before: only absence has a default.
   public func `default`<Wrapped>(
     _ substitute: @autoclosure @escaping @Sendable () -> Wrapped
   ) -> PersistedValues.Default<Self, Wrapped> where Value == Wrapped? {

@@ -25,7 +25,8 @@ public protocol DefaultConvertible: PlainValue {
   /// The type's key.
   static var key: String { get }
 
-  /// The value that `object` stands for. Fields that are missing or odd may get defaults of their own; nil for what is none at all.
+  /// The value that `object` stands for. Fields that are missing or odd may get defaults of their own; nil for what is none at
+  /// all.
   init?(_ object: PlainForm)
 
   /// The property-list value that stands for this one.

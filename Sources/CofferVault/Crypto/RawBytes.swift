@@ -48,8 +48,9 @@ enum Hex {
     return 48 &+ value &+ letter &* 39
   }
 
-  /// The value of a lowercase digit; of any other byte, some value below 16. Without branches, as the digits may be a key's: the sign of a
-  /// difference in the place of the sixth bit is a comparison to the compiler, which made a branch of it that the time told of.
+  /// The value of a lowercase digit; of any other byte, some value below 16. Without branches, as the digits may be a key's: the
+  /// sign of a difference in the place of the sixth bit is a comparison to the compiler, which made a branch of it that the time
+  /// told of.
   static func value(_ digit: UInt8) -> UInt8 {
     let letter = digit >> 6  // 1 for the letters
     return (digit & 15 &+ letter &* 9) & 15

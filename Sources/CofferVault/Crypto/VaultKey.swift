@@ -35,8 +35,8 @@ enum Subkey: Int, CaseIterable, Sendable {
   }
 }
 
-/// The seven keys derived from a ``VaultKey``, and the secret of its epoch, in one block of guarded memory, with the vault's id that salts
-/// all their uses.
+/// The seven keys derived from a ``VaultKey``, and the secret of its epoch, in one block of guarded memory, with the vault's id
+/// that salts all their uses.
 struct Subkeys: ~Copyable, Sendable {
   let vault: VaultSalt
   /// The epoch of the key, and what it is known by.

@@ -4,8 +4,8 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// What the items and fields of a vault were, over what has been verified of it. Its calls belong into a transaction; what they change is
-/// gathered in the transaction's ``Change``.
+/// What the items and fields of a vault were, over what has been verified of it. Its calls belong into a transaction; what they
+/// change is gathered in the transaction's ``Change``.
 struct ItemHistory {
   let items: ItemTable
   var view: VerifiedView { items.view }
@@ -13,8 +13,8 @@ struct ItemHistory {
 
   // MARK: What a write keeps
 
-  /// Stores `old`, which a write is about to replace by `next`, as a former content where `next` keeps any, and removes those that are kept no
-  /// longer: they are of the `history` revisions before the present one.
+  /// Stores `old`, which a write is about to replace by `next`, as a former content where `next` keeps any, and removes those
+  /// that are kept no longer: they are of the `history` revisions before the present one.
   func keep(_ old: RecordMeta, at index: RecordIndex, replacedBy next: RecordMeta, _ change: inout Change) throws(StoreError) {
     guard old.history > 0 || next.history > 0 else { return }
     if next.history > 0, !old.itemMetadata.isSessionItem { try copy(index, in: .present, &change) { $0.become(.former) } }
@@ -51,8 +51,8 @@ struct ItemHistory {
     }
   }
 
-  /// Which of the contents of one record are over: deleted ones after their time, and with the last of a record that is not there all that
-  /// it was before.
+  /// Which of the contents of one record are over: deleted ones after their time, and with the last of a record that is not there
+  /// all that it was before.
   func expired(
     _ notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
   ) throws(StoreError) -> [RecordNote] {
@@ -92,7 +92,8 @@ struct ItemHistory {
     return meta
   }
 
-  /// Removes the contents of the past of the item at `item` and of its fields, or only those of one record; false where there are none.
+  /// Removes the contents of the past of the item at `item` and of its fields, or only those of one record; false where there are
+  /// none.
   @discardableResult
   func forget(_ item: RecordIndex, only present: RecordIndex? = nil, _ change: inout Change) throws(StoreError) -> Bool {
     var hasForgotten = false

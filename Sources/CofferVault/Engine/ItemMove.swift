@@ -10,8 +10,8 @@ struct ItemMove {
   private var records: RecordSet { items.records }
   private var history: ItemHistory { items.history }
 
-  /// Stores the record of `name` under another name, with its fields and what is kept of their past, and removes it, within a write
-  /// transaction. What has the name already is replaced, with its fields.
+  /// Stores the record of `name` under another name, with its fields and what is kept of their past, and removes it, within a
+  /// write transaction. What has the name already is replaced, with its fields.
   func move(
     _ name: ItemName, to new: ItemName, if condition: WriteCondition, _ change: inout Change
   ) throws(StoreError) -> VaultItem {

@@ -9,8 +9,8 @@ struct ItemRemoval {
   private var records: RecordSet { items.records }
   private var history: ItemHistory { items.history }
 
-  /// Removes `name` within a write transaction, an item with its fields; false when there is nothing. What was deleted before and kept
-  /// is something, where nothing is to be kept.
+  /// Removes `name` within a write transaction, an item with its fields; false when there is nothing. What was deleted before and
+  /// kept is something, where nothing is to be kept.
   ///
   /// - Parameters:
   ///   - date: until when it can be brought back; nil where all that is known of its past goes as well.

@@ -52,7 +52,8 @@ struct ItemTable {
     }
   }
 
-  /// The value and metadata of `name`, expired or not; nil within where the item has no value, and nil when there is no such item.
+  /// The value and metadata of `name`, expired or not; nil within where the item has no value, and nil when there is no such
+  /// item.
   func form(_ name: ItemName) throws(StoreError) -> SecretForm?? {
     guard let record = try record(name) else { return nil }
     return .some(record.form())

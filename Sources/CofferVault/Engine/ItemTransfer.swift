@@ -9,7 +9,8 @@ struct ItemTransfer {
   let items: ItemTable
   private var view: VerifiedView { items.view }
 
-  /// Stores an imported item within a write transaction, with its own times and nothing of what was there but the count of writes.
+  /// Stores an imported item within a write transaction, with its own times and nothing of what was there but the count of
+  /// writes.
   ///
   /// - Parameter keeping: how many former contents a new item keeps.
   func adopt(_ item: ImportedItem, keeping: UInt8, _ change: inout Change) throws(StoreError) {

@@ -2,7 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// A header that a slot opened and whose key was proven, with all that making the next one needs. The rest of its vault may be gone.
+/// A header that a slot opened and whose key was proven, with all that making the next one needs. The rest of its vault may be
+/// gone.
 struct KnownHeader: ~Copyable {
   let header: VaultHeader
   let digest: Digest32
@@ -65,11 +66,12 @@ extension KnownHeader {
   /// A slot of the next header.
   private typealias Next = (slot: SealedSlot, label: String, before: Int?)
 
-  /// The header with the slots of `plan`, after `header`. In its epoch the slots that stay keep their boxes; in the later one of `nextKeys`
-  /// the key is sealed to each of them, for which the sealed part has what is needed, and the sealed part lists the epoch that ended.
+  /// The header with the slots of `plan`, after `header`. In its epoch the slots that stay keep their boxes; in the later one of
+  /// `nextKeys` the key is sealed to each of them, for which the sealed part has what is needed, and the sealed part lists the
+  /// epoch that ended.
   ///
-  /// - Throws: `.conflict` where the slots are not those that `plan` expects, `.lastSlot` when no slot would remain, `.tooLarge` beyond 16 slots, 240 recipients
-  ///   or 64 bytes of a label, `.alreadyExists` for a recipient who has a slot.
+  /// - Throws: `.conflict` where the slots are not those that `plan` expects, `.lastSlot` when no slot would remain, `.tooLarge`
+  ///   beyond 16 slots, 240 recipients or 64 bytes of a label, `.alreadyExists` for a recipient who has a slot.
   static func next(
     after header: VaultHeader, _ body: borrowing HeaderBody, _ keys: borrowing Subkeys, _ plan: borrowing SlotPlan,
     key: borrowing VaultKey, _ nextKeys: borrowing Subkeys, rotated: UInt64, place: VaultPlace

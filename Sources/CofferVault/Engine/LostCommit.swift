@@ -13,10 +13,10 @@ struct LostCommit {
     try LostAnswer(unknown, of: "the change", at: view.place.description).settle { () throws(StoreError) in try look(for: lost) }
   }
 
-  /// Whether `lost` is in effect, as its own row of the log tells, which keeps the commit's id through a change of key; nil where the log has
-  /// lost the row since. It is looked for in a transaction that holds the lock of all writers: a commit that is still on its way holds that
-  /// until it is made or given up, and a look without it can miss it. The look's own commit waits for the standby: a server that was started again
-  /// no longer waits with the one that is looked for.
+  /// Whether `lost` is in effect, as its own row of the log tells, which keeps the commit's id through a change of key; nil where
+  /// the log has lost the row since. It is looked for in a transaction that holds the lock of all writers: a commit that is still
+  /// on its way holds that until it is made or given up, and a look without it can miss it. The look's own commit waits for the
+  /// standby: a server that was started again no longer waits with the one that is looked for.
   private func look(for lost: SealedChange) throws(StoreError) -> Bool? {
     view.forgetHeader()
     try view.readPin()

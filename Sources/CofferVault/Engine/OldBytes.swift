@@ -1,13 +1,13 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Removes from a vault's file what anyone could open who has a key, an older one or the present one, and what no read shows any more:
-/// what an open vault knows of such bytes, and has tried.
+/// Removes from a vault's file what anyone could open who has a key, an older one or the present one, and what no read shows any
+/// more: what an open vault knows of such bytes, and has tried.
 ///
 /// Never an error: the change that left them is committed, and what remains is said and done by a later write.
 final class OldBytes {
-  /// A file above this keeps what SQLite moved within it when contents are removed for good, until the key is rotated: rewriting takes memory
-  /// for the whole of it, and time in proportion.
+  /// A file above this keeps what SQLite moved within it when contents are removed for good, until the key is rotated: rewriting
+  /// takes memory for the whole of it, and time in proportion.
   private static let mostRewritten: Int64 = 64 * 1024 * 1024
 
   /// The header under which the file is too damaged to be rewritten.
@@ -84,8 +84,8 @@ final class OldBytes {
       underlying: reason.underlying ?? reason, remedy: .leaveVault)
   }
 
-  /// Rewrites the file without its free pages and empties the write-ahead log; then the state says that it is done, unless somebody has
-  /// committed meanwhile, and may so have left new old bytes.
+  /// Rewrites the file without its free pages and empties the write-ahead log; then the state says that it is done, unless
+  /// somebody has committed meanwhile, and may so have left new old bytes.
   private func scrub(_ vault: OpenVault) throws(StoreError) {
     let view = vault.view
     guard try view.database.isInPlace() else { return }

@@ -134,8 +134,8 @@ extension OpenVault {
     var asksPin: Bool { self == .everyAnchor || self == .joining }
   }
 
-  /// What the vault at `path` says of its key, for somebody to compare: nothing of it is shown, and nothing is remembered. Whatever is known of
-  /// it must hold.
+  /// What the vault at `path` says of its key, for somebody to compare: nothing of it is shown, and nothing is remembered.
+  /// Whatever is known of it must hold.
   static func claim(
     of place: VaultPlace, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> Invitation {
@@ -170,8 +170,9 @@ extension OpenVault {
     return try PinWatch(folder, vault: header.vault, place: place, accepting: trust == .pinIsAccepted, joining: trust == .joining)
   }
 
-  /// Anyone can make a vault that a recipient's public key opens, with the id of any other. A recipient must so have an invitation, or have
-  /// seen the vault before: at this place, or with its id given, as two vaults that one identity opens could be exchanged.
+  /// Anyone can make a vault that a recipient's public key opens, with the id of any other. A recipient must so have an
+  /// invitation, or have seen the vault before: at this place, or with its id given, as two vaults that one identity opens could
+  /// be exchanged.
   static func requireKnown(
     _ kind: SlotKind?, _ invitations: [Anchor], _ pins: PinWatch?, _ options: VaultOptions, _ trust: Trust, place: VaultPlace
   ) throws(StoreError) {
@@ -214,7 +215,8 @@ extension OpenVault {
 }
 
 extension VaultOptions {
-  /// The invitations of these options, which must all be to `vault`, and those of an identity that are to it: one identity has several vaults.
+  /// The invitations of these options, which must all be to `vault`, and those of an identity that are to it: one identity has
+  /// several vaults.
   ///
   /// - Throws: `.replaced` for an invitation of these options to another vault: before a secret is tried.
   func invitations(to vault: VaultSalt, at place: VaultPlace, and others: [Invitation]) throws(StoreError) -> [Anchor] {

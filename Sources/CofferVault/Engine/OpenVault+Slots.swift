@@ -82,8 +82,8 @@ extension OpenVault {
     }
   }
 
-  /// Commits this state, put back or rebuilt, under a new key of `epoch` and the header that `header` makes for it: its generation is above all
-  /// that this machine knows of, so that nobody who saw the newer history takes it for an old file.
+  /// Commits this state, put back or rebuilt, under a new key of `epoch` and the header that `header` makes for it: its
+  /// generation is above all that this machine knows of, so that nobody who saw the newer history takes it for an old file.
   func commit(
     _ event: LogEntry.Event, above known: UInt64, as replica: ReplicaID, after former: ReplicaID?, epoch: UInt64,
     header: (borrowing VaultKey, borrowing Subkeys) throws(StoreError) -> VaultHeader

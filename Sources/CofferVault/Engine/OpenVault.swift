@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A vault with its keys: the transactions over its verified state, and the parts that are used in them. Not Sendable: ``VaultCore``
-/// lets one thread in at a time.
+/// A vault with its keys: the transactions over its verified state, and the parts that are used in them. Not Sendable:
+/// ``VaultCore`` lets one thread in at a time.
 ///
 /// Everything one answer rests on is read in one read transaction, from digests whose root the sealed state holds.
 final class OpenVault {
@@ -20,7 +20,8 @@ final class OpenVault {
   /// What is known of bytes that are to leave the file, and was tried.
   let oldBytes = OldBytes()
 
-  /// A vault whose header `slot` opened. Within a read transaction: verifies that its key comes from that of each anchor, state and digests.
+  /// A vault whose header `slot` opened. Within a read transaction: verifies that its key comes from that of each anchor, state
+  /// and digests.
   init(
     database: any VaultRows, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
     pin: Anchor?, options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date
@@ -131,7 +132,8 @@ final class OpenVault {
     }
   }
 
-  /// A file that was moved away or replaced goes on being open: what it takes, nobody will read, and what it tells is of the past.
+  /// A file that was moved away or replaced goes on being open: what it takes, nobody will read, and what it tells is of the
+  /// past.
   private func checkPlace() throws(StoreError) {
     guard try view.database.isInPlace() else {
       throw StoreError(

@@ -1,7 +1,7 @@
 internal import CofferStorage
 
-/// What is remembered of a record that its item's name alone does not lead to: a field, or a content of the past. Found by opening every
-/// description of a bucket once, and kept while the bucket's digest stays what it was.
+/// What is remembered of a record that its item's name alone does not lead to: a field, or a content of the past. Found by
+/// opening every description of a bucket once, and kept while the bucket's digest stays what it was.
 struct RecordNote: Sendable {
   /// Where the record stands.
   let index: RecordIndex
@@ -45,7 +45,8 @@ struct BucketNotes {
 extension RecordSet {
   /// The fields of the item at `item`, or its contents of the past and those of its fields: all are in one bucket.
   ///
-  /// - Parameter lenient: whether records that do not open are passed over: what is removed must not depend on all others being sound.
+  /// - Parameter lenient: whether records that do not open are passed over: what is removed must not depend on all others being
+  ///   sound.
   func notes(
     of item: RecordIndex, in table: RecordTable, lenient: Bool = false, _ change: inout Change
   ) throws(StoreError) -> [RecordNote] {

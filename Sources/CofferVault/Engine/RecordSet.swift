@@ -2,8 +2,8 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The records of a vault, by their places, over what has been verified of it. Its calls belong into a transaction; what they change is
-/// gathered in the transaction's ``Change``.
+/// The records of a vault, by their places, over what has been verified of it. Its calls belong into a transaction; what they
+/// change is gathered in the transaction's ``Change``.
 struct RecordSet {
   let view: VerifiedView
 
@@ -43,8 +43,8 @@ struct RecordSet {
 
   /// Removes the record at `index`, which counts as `role`; false where there is none.
   ///
-  /// - Parameter forGood: whether nothing may be left of its bytes: not of a content that is stored elsewhere, nor of one that a write
-  ///   without a wish about the past pushes out.
+  /// - Parameter forGood: whether nothing may be left of its bytes: not of a content that is stored elsewhere, nor of one that a
+  ///   write without a wish about the past pushes out.
   func drop(
     _ index: RecordIndex, as role: RecordCounts.Role, forGood: Bool = true, _ change: inout Change
   ) throws(StoreError) -> Bool {

@@ -2,7 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 
 extension Restoration {
-  /// Puts the backup's rows in the place of those on a server, as one commit of the vault's; or makes the vault of them where there is none.
+  /// Puts the backup's rows in the place of those on a server, as one commit of the vault's; or makes the vault of them where
+  /// there is none.
   ///
   /// - Returns: where what was there is kept.
   borrowing func restore(

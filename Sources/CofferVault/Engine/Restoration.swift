@@ -4,8 +4,8 @@ internal import SystemPackage
 
 /// One restore, once the backup has been verified: its records become the next commit of the vault in whose place it is put.
 ///
-/// The key is a new one, in an epoch after all that are known. Where the present vault opens, and its key comes from every anchor, the new
-/// header is its: with its slots, its list of epochs, and its own. Otherwise it is the backup's.
+/// The key is a new one, in an epoch after all that are known. Where the present vault opens, and its key comes from every
+/// anchor, the new header is its: with its slots, its list of epochs, and its own. Otherwise it is the backup's.
 struct Restoration: ~Copyable {
   private let backup: OpenVault
   /// The backup's rows.
@@ -70,8 +70,8 @@ struct Restoration: ~Copyable {
       } else {
         let file = try place.file()
         let current = try readableVault(file)
-        // All of the copy's content is restored, and this with it. Where processes share no memory, they share no write-ahead log; and those
-        // that have a vault with a rollback journal open go on to write one.
+        // All of the copy's content is restored, and this with it. Where processes share no memory, they share no write-ahead
+        // log; and those that have a vault with a rollback journal open go on to write one.
         let hasJournal =
           if let current, !current.connection.usesWriteAheadLog { true } else { try NetworkFileSystem.holds(file) }
         if hasJournal { try rows.connection.leaveWriteAheadLog() }
@@ -244,8 +244,8 @@ struct Restoration: ~Copyable {
     return invitations + (key.map { [Anchor(vault: source.header.vault, key: $0, source: .pin)] } ?? [])
   }
 
-  /// Commits the backup's records under the present vault's slots, or, where the backup is of a later epoch of its history, under those of
-  /// the backup.
+  /// Commits the backup's records under the present vault's slots, or, where the backup is of a later epoch of its history, under
+  /// those of the backup.
   private func commit(
     under present: borrowing KnownHeader, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -275,8 +275,8 @@ struct Restoration: ~Copyable {
   /// Commits the backup's records under its own slots.
   ///
   /// - Parameters:
-  ///   - present: the header that stands there and did not open, or is older: all that it says is a number that anyone can write. Nil also
-  ///     for one that is known to be nobody's who had the newest key.
+  ///   - present: the header that stands there and did not open, or is older: all that it says is a number that anyone can write.
+  ///     Nil also for one that is known to be nobody's who had the newest key.
   ///   - state: that of the present vault, where it opens.
   func commitAlone(
     beside present: VaultHeader?, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
@@ -343,7 +343,8 @@ struct Restoration: ~Copyable {
     return try start(max(known, present?.generation ?? 0, own), "generation", orAt: own)
   }
 
-  /// `known`; or where that is the last number that can be, which somebody with the key made so, and it is agreed to, that of the backup.
+  /// `known`; or where that is the last number that can be, which somebody with the key made so, and it is agreed to, that of the
+  /// backup.
   private func start(_ known: UInt64, _ what: String, orAt own: UInt64) throws(StoreError) -> UInt64 {
     guard known == FileCounter.most else { return known }
     try requireConsent("the vault's \(what) is the last that can be")

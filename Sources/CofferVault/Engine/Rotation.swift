@@ -14,8 +14,8 @@ struct Rotation {
   /// Records between two calls of a progress report.
   private static let progressStep = 256
 
-  /// Gives the vault a new key, and seals it to the slots of `plan`, within the write transaction of `change`: after it the old key
-  /// opens nothing of this file. Other processes follow by the slot they were unlocked with.
+  /// Gives the vault a new key, and seals it to the slots of `plan`, within the write transaction of `change`: after it the old
+  /// key opens nothing of this file. Other processes follow by the slot they were unlocked with.
   func run(_ plan: borrowing SlotPlan, _ change: inout Change, _ progress: (Int, Int) -> Void) throws(StoreError) {
     let epoch = try view.checked { () throws(FormatError) in try FileCounter.next(view.header.epoch, "key epoch") }
     let events = slotEvents(plan)

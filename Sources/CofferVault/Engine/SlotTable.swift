@@ -94,8 +94,8 @@ final class SlotTable {
     weakInputs = inputs
   }
 
-  /// The plan that raises the cost of the slot that the vault was unlocked with: passphrase, key pair and id stay, so that nobody is
-  /// asked for anything. Nil where it costs enough, and where it was asked for before.
+  /// The plan that raises the cost of the slot that the vault was unlocked with: passphrase, key pair and id stay, so that nobody
+  /// is asked for anything. Nil where it costs enough, and where it was asked for before.
   func raisedOnce() throws(StoreError) -> SlotPlan? {
     guard let inputs = weakInputs.take() else { return nil }
     // What opened the slot opens it no more where its passphrase has just been changed.

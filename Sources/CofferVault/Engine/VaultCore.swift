@@ -61,7 +61,8 @@ final class VaultCore: Sendable {
 
   /// Runs `body` with the vault, in no transaction.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/closed`` after ``close()``, ``/CofferPlatform/StoreError/Kind/reentrant`` inside an update closure.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/closed`` after ``close()``, ``/CofferPlatform/StoreError/Kind/reentrant`` inside
+  ///   an update closure.
   func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try Reentrancy.check(place.description)
     return try vault.withLock { (vault) throws(StoreError) in
@@ -73,14 +74,15 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Whether this process was forked from the one that unlocked the vault: its keys are gone, and its connection is not this process's.
+  /// Whether this process was forked from the one that unlocked the vault: its keys are gone, and its connection is not this
+  /// process's.
   var isInherited: Bool { getpid() != process }
 
   /// Whether calls are answered.
   var isOpen: Bool { vault.withLock { $0 != nil } }
 
-  /// Waits for the running call, then drops keys and file: the keys are wiped as their memory is given back. Before that goes from the
-  /// file what was removed for good, where that waited.
+  /// Waits for the running call, then drops keys and file: the keys are wiped as their memory is given back. Before that goes
+  /// from the file what was removed for good, where that waited.
   func close() {
     vault.withLock { (vault) in
       if !isInherited, let open = vault { open.oldBytes.removeOwed(from: open) }

@@ -29,8 +29,8 @@ final class VaultLog {
     try check(end)
   }
 
-  /// Follows the chain from the head in the state back to the oldest row that is left, over `count` rows at most, and calls `body` with each
-  /// entry: what came before is not looked at.
+  /// Follows the chain from the head in the state back to the oldest row that is left, over `count` rows at most, and calls
+  /// `body` with each entry: what came before is not looked at.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a row that was changed, added or taken away.
   func forEach(last count: Int, _ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
@@ -46,8 +46,8 @@ final class VaultLog {
     }
   }
 
-  /// The entry at `sequence`, after which the chain has `head`, which becomes that before it; nil for the beginning that stands where rows
-  /// were dropped.
+  /// The entry at `sequence`, after which the chain has `head`, which becomes that before it; nil for the beginning that stands
+  /// where rows were dropped.
   private func entry(at sequence: UInt64, _ head: inout Digest32) throws(StoreError) -> LogEntry? {
     let after = head
     let found = try view.database.log.withRow(sequence) { (row) throws(StoreError) -> (entry: LogEntry, before: Digest32)? in
@@ -179,9 +179,9 @@ final class VaultLog {
     start = first - 1
   }
 
-  /// Seals every row of the log anew, in its place, and follows both chains: the old one must end where the state says. What a row
-  /// tells of a record that still exists is told of its new place; a place that is empty now has no new one, and stays. So does the
-  /// beginning of a log that lost its older rows, which the row about that repeats.
+  /// Seals every row of the log anew, in its place, and follows both chains: the old one must end where the state says. What a
+  /// row tells of a record that still exists is told of its new place; a place that is empty now has no new one, and stays. So
+  /// does the beginning of a log that lost its older rows, which the row about that repeats.
   ///
   /// - Returns: the head of the new chain.
   func reseal(
@@ -238,8 +238,8 @@ final class VaultLog {
 }
 
 extension LogEntry.Trim {
-  /// What stands in the place of the last row that was dropped: the head of the chain after it, and nothing else. It is not sealed;
-  /// the chain that begins with it ends at the head in the state, and the last row about dropped rows repeats it.
+  /// What stands in the place of the last row that was dropped: the head of the chain after it, and nothing else. It is not
+  /// sealed; the chain that begins with it ends at the head in the state, and the last row about dropped rows repeats it.
   init?(_ row: UnsafeRawBufferPointer, before sequence: UInt64) {
     guard let head = Digest32(row) else { return nil }
     self.init(first: sequence + 1, head: head)

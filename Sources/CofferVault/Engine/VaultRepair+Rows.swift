@@ -43,8 +43,8 @@ extension VaultRepair {
     report.droppedRecords += unreadable.count
   }
 
-  /// Gives present contents that are not of a later revision than all that is kept of their past the next one: an older record of an item
-  /// opens too, and the next writes would keep what they replace in the place of what is kept already.
+  /// Gives present contents that are not of a later revision than all that is kept of their past the next one: an older record of
+  /// an item opens too, and the next writes would keep what they replace in the place of what is kept already.
   private func renumber(_ lists: inout [BucketList]) throws(StoreError) {
     var highest: [RecordIndex: UInt64] = [:]
     try forEachMeta(in: .old) { (meta, _) in
@@ -115,8 +115,8 @@ extension VaultRepair {
     }
   }
 
-  /// Drops the rows of the log from the first one on that does not belong to the chain, and all beginnings but the one right before the
-  /// chain: of a beginning, which is not sealed, only the row that follows it tells whether it is one.
+  /// Drops the rows of the log from the first one on that does not belong to the chain, and all beginnings but the one right
+  /// before the chain: of a beginning, which is not sealed, only the row that follows it tells whether it is one.
   func rebuildLog() throws(StoreError) -> VaultLog.End {
     var end = VaultLog.End()
     var isWhole = true

@@ -12,18 +12,19 @@ final class VaultRepair {
   private let pins: PinWatch?
   private let state: VaultState?
   private let slot: OpenSlot
-  /// The digests of the two copies of the header as they were found, or as this repair has written them; nil for one that is not sound.
+  /// The digests of the two copies of the header as they were found, or as this repair has written them; nil for one that is not
+  /// sound.
   private var seen: [Digest32?]
   /// A key that is of a later epoch than the header; nil where the header's comes from all that are known.
   private let contradicted: Anchor?
   var report = RepairReport()
 
-  /// Chooses the header that the state belongs to, or, where no state opens, the first that the slot opens: of those whose key comes from
-  /// that of each anchor, or, where there is none, of those that are older than an anchor.
+  /// Chooses the header that the state belongs to, or, where no state opens, the first that the slot opens: of those whose key
+  /// comes from that of each anchor, or, where there is none, of those that are older than an anchor.
   ///
   /// - Parameter invitations: those that the credentials hold.
-  /// - Throws: what an anchor that does not hold is refused with; `.unproven` for a header that only a recipient's key opens and nothing
-  ///   proves.
+  /// - Throws: what an anchor that does not hold is refused with; `.unproven` for a header that only a recipient's key opens and
+  ///   nothing proves.
   init(
     _ database: any VaultRows, slot: consuming OpenSlot, options: VaultOptions, invitations: [Invitation]
   ) throws(StoreError) {
@@ -89,7 +90,8 @@ final class VaultRepair {
 
   /// The header `header` as a candidate, with what `slot` opens of it.
   ///
-  /// - Throws: `.tampered` when the header is not one that the key sealed, `.forked` where its key does not come from an anchor's.
+  /// - Throws: `.tampered` when the header is not one that the key sealed, `.forked` where its key does not come from an
+  ///   anchor's.
   private static func candidate(
     _ database: any VaultRows, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot, _ anchors: [Anchor]
   ) throws(StoreError) -> Candidate {
@@ -138,8 +140,8 @@ final class VaultRepair {
     try KnownHeader(header, headerDigest, slot: slot, proving: [], place: database.place)
   }
 
-  /// Gives a vault that went back to an older key one of an epoch after all that are known, sealed to the slots that are back: so a key that
-  /// was seen before is never met again under another number.
+  /// Gives a vault that went back to an older key one of an epoch after all that are known, sealed to the slots that are back: so
+  /// a key that was seen before is never met again under another number.
   private func renewKey(past seen: Anchor) throws(StoreError) {
     let newest = try max(header.epoch, seen.key.epoch, pins?.knownKey()?.epoch ?? 0)
     let vault = try opened()
@@ -166,8 +168,8 @@ final class VaultRepair {
   private func mend(_ rebuilding: Bool) throws(StoreError) -> Bool {
     guard let state else { return false }
     do throws(StoreError) { try pins?.check(state, key: keys.epochMark) } catch {
-      // An older copy that is damaged besides is rebuilt above all that was seen, and one that is whole is for the pin to be told of. One
-      // whose older key somebody accepted gets a new key: a repair that died before it did so is given again.
+      // An older copy that is damaged besides is rebuilt above all that was seen, and one that is whole is for the pin to be told
+      // of. One whose older key somebody accepted gets a new key: a repair that died before it did so is given again.
       guard contradicted == nil || rebuilding else { return try mendAndVerify(rebuilding, watching: nil) }
       guard rebuilding else { throw error }
       if contradicted == nil, try isWhole() { throw error }
@@ -283,8 +285,8 @@ final class VaultRepair {
     }
   }
 
-  /// The slot that `credentials` open in either copy of the header: one that was edited with care is sound as far as can be told without a
-  /// key, and opens nothing.
+  /// The slot that `credentials` open in either copy of the header: one that was edited with care is sound as far as can be told
+  /// without a key, and opens nothing.
   ///
   /// - Throws: what opening the first sound copy throws, where neither opens.
   static func slot(

@@ -4,8 +4,8 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// What has been verified of a vault: the header that its slot opened, the keys, the state, and the digests and lists that the state's
-/// root speaks for. Only ``refresh()`` and what a commit of this process made change it.
+/// What has been verified of a vault: the header that its slot opened, the keys, the state, and the digests and lists that the
+/// state's root speaks for. Only ``refresh()`` and what a commit of this process made change it.
 final class VerifiedView {
   let database: any VaultRows
   let place: VaultPlace
@@ -42,8 +42,8 @@ final class VerifiedView {
   /// Whether the pin was read for the next ``refresh()``, before its transaction.
   private var isPinRead = false
 
-  /// The view that `slot` opens of the vault. Within a read transaction: verifies that the vault's key comes from that of each anchor, then
-  /// state and digests.
+  /// The view that `slot` opens of the vault. Within a read transaction: verifies that the vault's key comes from that of each
+  /// anchor, then state and digests.
   init(
     _ database: any VaultRows, _ header: VaultHeader, _ headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
     pin: Anchor?, clock: @escaping @Sendable () -> Date
@@ -75,8 +75,8 @@ final class VerifiedView {
     try Self.checked(place, body)
   }
 
-  /// Reads what this machine remembers, before the transaction whose state is compared with it: every commit that the pin knows of was made
-  /// by then.
+  /// Reads what this machine remembers, before the transaction whose state is compared with it: every commit that the pin knows
+  /// of was made by then.
   func readPin() throws(StoreError) {
     try pins?.read()
     isPinRead = true
@@ -88,8 +88,8 @@ final class VerifiedView {
     let version = try database.dataVersion()
     guard version != dataVersion else { return }
     try database.recheckSchema()
-    // Others of this machine may have seen more than this process has: what they saw was put back, else. Read within the transaction it
-    // may know of a later commit than that sees: what is refused for this is asked once more.
+    // Others of this machine may have seen more than this process has: what they saw was put back, else. Read within the
+    // transaction it may know of a later commit than that sees: what is refused for this is asked once more.
     if !isPinRead { try pins?.read() }
     let former = keys.epochMark
     try reloadHeader()
@@ -120,8 +120,9 @@ final class VerifiedView {
     }
   }
 
-  /// Follows what another process made of the header: a change of slots under the key that is held, or a rotation, whose key the slot's
-  /// kept secret opens without a passphrase. Nothing that is held changes before the new header has proven that it comes from it.
+  /// Follows what another process made of the header: a change of slots under the key that is held, or a rotation, whose key the
+  /// slot's kept secret opens without a passphrase. Nothing that is held changes before the new header has proven that it comes
+  /// from it.
   private func reloadHeader() throws(StoreError) {
     let (next, digest) = try Self.readHeader(database)
     guard digest != headerDigest else { return }
@@ -144,8 +145,9 @@ final class VerifiedView {
     headerDigest = digest
   }
 
-  /// Checks that the key comes from that of each of `invitations`, together with all else that is known of it: one that is too old to be
-  /// proven is passed over where a later anchor holds. The key that is held is left out, as it proves nothing of itself.
+  /// Checks that the key comes from that of each of `invitations`, together with all else that is known of it: one that is too
+  /// old to be proven is passed over where a later anchor holds. The key that is held is left out, as it proves nothing of
+  /// itself.
   func check(_ invitations: [Invitation]) throws(StoreError) {
     if proven.header != headerDigest { proven = (headerDigest, []) }
     guard !proven.invitations.isSuperset(of: invitations) else { return }
@@ -276,8 +278,9 @@ final class VerifiedView {
   /// Says in the state that is about to be sealed whether the file holds bytes that an older key, or an older slot, opens.
   func setOldBytesRemain(_ remain: Bool) { state.scrub = remain && marksOldBytes }
 
-  /// Whether the state says that old bytes remain, for a later write to remove them. Of a server's it never does: what was there stays in row
-  /// versions, in the server's log and in its backups, for as long as those who run it keep them, and nobody here can remove it.
+  /// Whether the state says that old bytes remain, for a later write to remove them. Of a server's it never does: what was there
+  /// stays in row versions, in the server's log and in its backups, for as long as those who run it keep them, and nobody here
+  /// can remove it.
   var marksOldBytes: Bool { database.canRemoveOldBytes }
 
   /// Goes on, within the write transaction that rotates the vault's key, under `next` and its header. The set is empty until the

@@ -109,7 +109,8 @@ private final class OpenDatabaseFiles: Sendable {
 
   func release(_ identity: FileIdentity) {
     entries.withLock { entries in
-      // In the child of a fork the entry stays: SQLite's list of open files does, and a connection of the child must go on to be refused.
+      // In the child of a fork the entry stays: SQLite's list of open files does, and a connection of the child must go on to be
+      // refused.
       guard var entry = entries[identity], entry.process == getpid() else { return }
       entries[identity] = nil
       entry.holders -= 1
@@ -145,7 +146,8 @@ struct DatabaseHeader {
 
   /// Reads what was found at the head of `file`; fewer than 100 bytes when the file ended there.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault`` for another kind of file, ``/CofferPlatform/StoreError/Kind/damaged`` for what was a vault once.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault`` for another kind of file,
+  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for what was a vault once.
   init(_ head: UnsafeRawBufferPointer, file: FilePath) throws(StoreError) {
     guard !head.isEmpty else {
       throw StoreError(

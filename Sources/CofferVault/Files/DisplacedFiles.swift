@@ -23,9 +23,11 @@ struct DisplacedFiles {
     }
   }
 
-  /// `error`, which kept the other database from its name, once what stood there has that name again, or else with the place where it is.
+  /// `error`, which kept the other database from its name, once what stood there has that name again, or else with the place
+  /// where it is.
   ///
-  /// Where another program has taken the name meanwhile, nothing is put back: a log beside a database that it is not of is replayed into it.
+  /// Where another program has taken the name meanwhile, nothing is put back: a log beside a database that it is not of is
+  /// replayed into it.
   func putBack(after error: StoreError) -> StoreError {
     guard let first = moved.first else { return error }
     var left = first

@@ -5,9 +5,9 @@ package import SystemPackage
 
 /// A hidden name beside a file that is being made, gone with its side files when this value's life ends.
 ///
-/// A lock on a file beside it tells others that its maker lives: what a process that was killed left behind is known by it at once, and
-/// removed by whoever makes a draft in the same folder next, or writes to the vault there. The database itself is not what is locked:
-/// closing a descriptor of it would drop SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2).
+/// A lock on a file beside it tells others that its maker lives: what a process that was killed left behind is known by it at
+/// once, and removed by whoever makes a draft in the same folder next, or writes to the vault there. The database itself is not
+/// what is locked: closing a descriptor of it would drop SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2).
 package struct Draft: ~Copyable {
   private static let suffix = ".coffer-draft"
   private static let lockSuffix = "-lock"
@@ -89,8 +89,8 @@ package struct Draft: ~Copyable {
     }
   }
 
-  /// Removes a draft that is a folder, with what a process that died has left in it. By descriptor, and nothing of another name or owner: in a
-  /// folder that others write to, they may have put any there.
+  /// Removes a draft that is a folder, with what a process that died has left in it. By descriptor, and nothing of another name
+  /// or owner: in a folder that others write to, they may have put any there.
   private static func removeFolder(_ name: String) {
     let descriptor = name.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0) }
     guard descriptor >= 0 else { return }

@@ -4,9 +4,9 @@ package import SystemPackage
 
 /// A vault on a file system that is mounted read only, or in a folder in which this user may make no file.
 ///
-/// SQLite reads a database with a write-ahead log only when it can make the `-shm` beside it, or is told that nobody can change the
-/// file (`immutable=1`, sqlite.org/uri.html). Then it ignores a log; one with something in it holds the newest writes, so
-/// a vault is not opened without it.
+/// SQLite reads a database with a write-ahead log only when it can make the `-shm` beside it, or is told that nobody can change
+/// the file (`immutable=1`, sqlite.org/uri.html). Then it ignores a log; one with something in it holds the newest writes, so a
+/// vault is not opened without it.
 enum ReadOnlyMedium {
   /// Whether nothing can be made beside `path`. A log that is there already can do without: its readers go by its own files.
   static func holds(_ path: FilePath) throws(StoreError) -> Bool {

@@ -2,13 +2,13 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// A vault that is made to be put elsewhere, as a backup or an export: written where it cannot be met before it is whole, and given its name
-/// then.
+/// A vault that is made to be put elsewhere, as a backup or an export: written where it cannot be met before it is whole, and
+/// given its name then.
 ///
-/// SQLite works in private folders only: beside a file anywhere else, others could put a journal that it would believe. So the copy is made
-/// in a folder of its own beside its target, where the room for it has to be anyway, and nothing is written beside the vault, whose disk may
-/// be full or read only. Where others could exchange that folder, as in one that a group writes to, the copy is made beside the vault, and
-/// its bytes are copied.
+/// SQLite works in private folders only: beside a file anywhere else, others could put a journal that it would believe. So the
+/// copy is made in a folder of its own beside its target, where the room for it has to be anyway, and nothing is written beside
+/// the vault, whose disk may be full or read only. Where others could exchange that folder, as in one that a group writes to, the
+/// copy is made beside the vault, and its bytes are copied.
 struct NewCopy: ~Copyable {
   /// Where the vault is to be made.
   let path: FilePath
@@ -67,8 +67,8 @@ struct NewCopy: ~Copyable {
 
   /// Gives the copy its name, durably. It must be closed.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind then, but for
-  ///   what ``OpenFolder/synchronize()`` throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind
+  ///   then, but for what ``OpenFolder/synchronize()`` throws.
   consuming func publish() throws(StoreError) {
     guard isBesideTarget else { return try PrivateCopy.publish(path, as: target) }
     try PrivateCopy.name(path, as: target)

@@ -8,11 +8,11 @@ enum PrivateCopy {
   /// Bytes moved at a time.
   private static let chunk = 1 << 20
 
-  /// Copies `source`, a private file of ours, to `target`, whose folder may be anyone's. The copy is for its owner alone, durable,
-  /// and there whole or not at all.
+  /// Copies `source`, a private file of ours, to `target`, whose folder may be anyone's. The copy is for its owner alone,
+  /// durable, and there whole or not at all.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind then, but for
-  ///   what ``OpenFolder/synchronize()`` throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind
+  ///   then, but for what ``OpenFolder/synchronize()`` throws.
   static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let draft = try Draft(beside: target)
     // Opened first: a folder that cannot be refuses before there is a copy.
@@ -60,9 +60,9 @@ enum PrivateCopy {
 
   /// Copies the vault `source`, wherever it is, to `target`, a new name in a private folder.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` when a write-ahead log stands beside it: the file alone is not all of that vault;
-  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, as a sparse file has them for nothing and its copy
-  ///   would fill the disk; what ``DatabaseHeader`` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` when a write-ahead log stands beside it: the file alone is not all of
+  ///   that vault; ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, as a sparse file has them
+  ///   for nothing and its copy would fill the disk; what ``DatabaseHeader`` throws.
   static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(

@@ -16,8 +16,9 @@ enum SideFiles {
 
   /// Looks at what stands beside `file`, whose header said whether it has a write-ahead log.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for one that is not this user's private file; ``/CofferPlatform/StoreError/Kind/tampered`` for a journal
-  ///   that Coffer cannot have left: it never attaches a second database, and so never makes a super-journal.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for one that is not this user's private file;
+  ///   ``/CofferPlatform/StoreError/Kind/tampered`` for a journal that Coffer cannot have left: it never attaches a second
+  ///   database, and so never makes a super-journal.
   static func check(beside file: FilePath, usesWriteAheadLog: Bool) throws(StoreError) {
     for suffix in suffixes {
       // Another connection's close removes them.
@@ -35,7 +36,8 @@ enum SideFiles {
       cure: "move it away together with its vault, or choose another path")
   }
 
-  /// Makes sure that no other vault has a file beside `mirror`, which is about to be exchanged: SQLite would take it for a part of the new one.
+  /// Makes sure that no other vault has a file beside `mirror`, which is about to be exchanged: SQLite would take it for a part
+  /// of the new one.
   static func checkAbsent(besideMirror mirror: FilePath) throws(StoreError) {
     guard let side = try first(beside: mirror) else { return }
     throw StoreError(

@@ -8,7 +8,8 @@ struct VaultFile {
   private let folder: FilePath
   private let name: String
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a path that cannot name a file, or not one that SQLite can be given.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a path that cannot name a file, or not one that SQLite can be
+  ///   given.
   init(_ path: FilePath) throws(StoreError) {
     guard let name = path.lastName, ![".", ".."].contains(name), path == FilePath(path.string) else {
       throw StoreError(
@@ -18,8 +19,8 @@ struct VaultFile {
     self.name = name
   }
 
-  /// The resolved path, once the folder and its parents are found safe; nil when there is no folder, or an unsafe one without the file:
-  /// who mistyped a path is not to be sent to close a folder that is no vault's.
+  /// The resolved path, once the folder and its parents are found safe; nil when there is no folder, or an unsafe one without the
+  /// file: who mistyped a path is not to be sent to close a folder that is no vault's.
   func existing() throws(StoreError) -> FilePath? {
     do throws(StoreError) { return try TrustedPath.privateFolder(TrustedPath.throughOwnLink(folder))?.appending(name) } catch {
       let file = folder.appending(name)

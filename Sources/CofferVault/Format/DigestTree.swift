@@ -6,8 +6,8 @@ struct BucketEntry: Hashable, Sendable {
   let id: RecordID
 }
 
-/// The digest of the set of all records, in three steps: 2 048 buckets, of which each table has half, 64 mids, one root. A commit hashes
-/// each bucket it touched once, its mid and the root.
+/// The digest of the set of all records, in three steps: 2 048 buckets, of which each table has half, 64 mids, one root. A commit
+/// hashes each bucket it touched once, its mid and the root.
 struct DigestTree: Hashable, Sendable {
   static let buckets = 2048
   private static let mids = 64
@@ -33,8 +33,8 @@ struct DigestTree: Hashable, Sendable {
   /// The tree of a vault without records.
   init(emptyUnder keys: borrowing Subkeys) { self.init([Digest32](repeating: .zero, count: Self.buckets), keys: keys) }
 
-  /// Other digests for some buckets, with the mids and the root that follow from them: made before a commit, and taken over after it.
-  /// A tree has 33 KiB, and a write touches one of its paths.
+  /// Other digests for some buckets, with the mids and the root that follow from them: made before a commit, and taken over after
+  /// it. A tree has 33 KiB, and a write touches one of its paths.
   struct Change: Sendable {
     fileprivate let digests: [(bucket: Int, digest: Digest32)]
     fileprivate let mids: [(place: Int, digest: Digest32)]

@@ -1,10 +1,12 @@
 internal import CofferStorage
 
-/// The numbers of eight bytes that a vault, a pin or a log row holds: generations, epochs, revisions, counts, places in the log and times.
+/// The numbers of eight bytes that a vault, a pin or a log row holds: generations, epochs, revisions, counts, places in the log
+/// and times.
 ///
 /// A file says what it likes. None of these can be above ``most``, so that no sum or difference of two of them leaves its type:
-/// ``ByteReader`` hands them out checked, and has no other way to read eight bytes. A writer goes on to the next with ``next(_:_:)``.
-/// A vault that is written once in a microsecond comes to the limit after 146 000 years; as a time it is in the year 146 million.
+/// ``ByteReader`` hands them out checked, and has no other way to read eight bytes. A writer goes on to the next with
+/// ``next(_:_:)``. A vault that is written once in a microsecond comes to the limit after 146 000 years; as a time it is in the
+/// year 146 million.
 enum FileCounter {
   static let most: UInt64 = 1 << 62
 

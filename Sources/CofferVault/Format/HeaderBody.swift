@@ -2,8 +2,8 @@ internal import CofferMemory
 
 /// The sealed part of the header: policy, labels, and the mix key of each slot, which sealing to it again needs.
 ///
-/// The secrets of earlier epochs, which stand in it too, are not kept: they fill 40 KiB of guarded memory at most, and are needed when
-/// the part is opened, and when a header is written.
+/// The secrets of earlier epochs, which stand in it too, are not kept: they fill 40 KiB of guarded memory at most, and are needed
+/// when the part is opened, and when a header is written.
 struct HeaderBody: ~Copyable, Sendable {
   /// Bytes of a slot's label, at most: a line of a list.
   static let longestLabel = 64

@@ -162,12 +162,12 @@ struct LogEntry: Hashable, Sendable {
   }
 }
 
-/// The log's chain: the head after each row is made of the one before it and of the row's digest. A row tells the head before it as well, so
-/// that the chain can be followed from either end.
+/// The log's chain: the head after each row is made of the one before it and of the row's digest. A row tells the head before it
+/// as well, so that the chain can be followed from either end.
 ///
-/// The key is made of the row's place and its nonce, which is random and stands before the box. Two copies of a vault that go on from the
-/// same commit (a restored backup, a transaction that was rolled back and tried again) write different rows at the same place, and under one
-/// key and nonce the two would give away each other's content.
+/// The key is made of the row's place and its nonce, which is random and stands before the box. Two copies of a vault that go on
+/// from the same commit (a restored backup, a transaction that was rolled back and tried again) write different rows at the same
+/// place, and under one key and nonce the two would give away each other's content.
 enum LogBox {
   static let overhead = 24 + AEAD.tagBytes
 

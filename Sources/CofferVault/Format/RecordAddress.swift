@@ -53,8 +53,8 @@ struct RecordAddress {
     Self.index(kind, service, account, field, revision, keys)
   }
 
-  /// Where the record of an address stands whose parts are lent: a listing computes one for each item. All records of an item are in one
-  /// bucket of their table.
+  /// Where the record of an address stands whose parts are lent: a listing computes one for each item. All records of an item are
+  /// in one bucket of their table.
   @inline(__always)
   static func index(
     _ kind: RecordKind, _ service: String, _ account: String, _ field: String, _ revision: UInt64, _ keys: borrowing Subkeys

@@ -5,7 +5,8 @@ internal import FoundationEssentials
 
 /// The limits of what a caller may store, told before anything is sealed.
 enum RecordLimits {
-  /// Bytes of a value, at most: sealing holds it twice in guarded memory, plain and padded, and the usual `RLIMIT_MEMLOCK` is 8 MiB.
+  /// Bytes of a value, at most: sealing holds it twice in guarded memory, plain and padded, and the usual `RLIMIT_MEMLOCK` is 8
+  /// MiB.
   static let largestValue = 2 * 1024 * 1024
 
   /// - Throws: `.tooLarge`.
@@ -62,8 +63,8 @@ extension RecordMeta {
   /// The name that callers see.
   var name: ItemName { ItemName(sealed: service, account, field: field) }
 
-  /// The metadata that callers see. Of two attributes whose names are different bytes and one text to Swift, which another writer may
-  /// have made, callers see the first; both stay in the vault until the attributes are set anew.
+  /// The metadata that callers see. Of two attributes whose names are different bytes and one text to Swift, which another writer
+  /// may have made, callers see the first; both stay in the vault until the attributes are set anew.
   var itemMetadata: ItemMetadata {
     let named = Dictionary(describingAttributes.lazy.map { ($0.name, $0.value) }) { first, _ in first }
     return ItemMetadata(

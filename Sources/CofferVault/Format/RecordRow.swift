@@ -24,9 +24,9 @@ struct RecordRow {
 
   /// What the record says of its item, and nothing of its value but the length; the value need not have been read.
   ///
-  /// - Parameter checksPlace: whether the address inside must lead back to the place the row was found at; a box of another place does not
-  ///   open, so this only fails for a writer's mistake. False where the caller computed the place from an address that it compares with the
-  ///   one inside.
+  /// - Parameter checksPlace: whether the address inside must lead back to the place the row was found at; a box of another place
+  ///   does not open, so this only fails for a writer's mistake. False where the caller computed the place from an address that
+  ///   it compares with the one inside.
   func openMeta(checksPlace: Bool = true, keys: borrowing Subkeys) throws(FormatError) -> RecordMeta {
     let meta = try RecordKeys.with(index, id, keys) { (key, _) throws(FormatError) in try decodeMeta(key) }
     if checksPlace { try check(meta, keys) }
@@ -52,7 +52,8 @@ struct RecordRow {
     }
   }
 
-  /// The description and the value; nil for the value where the record has none. The place is checked as by ``openMeta(checksPlace:keys:)``.
+  /// The description and the value; nil for the value where the record has none. The place is checked as by
+  /// ``openMeta(checksPlace:keys:)``.
   func open(checksPlace: Bool = true, keys: borrowing Subkeys) throws(FormatError) -> OpenRecord {
     try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
       let meta = try decodeMeta(metaKey)
@@ -67,8 +68,8 @@ struct RecordRow {
     }
   }
 
-  /// The description where the row is whole: both tags fit, and the description is one that can be read and belongs here. Nil where a tag
-  /// does not. No value is decrypted.
+  /// The description where the row is whole: both tags fit, and the description is one that can be read and belongs here. Nil
+  /// where a tag does not. No value is decrypted.
   ///
   /// - Throws: what opening the description throws.
   func authenticatedMeta(_ keys: borrowing Subkeys) throws(FormatError) -> RecordMeta? {

@@ -13,11 +13,11 @@ struct SealedRecord: Hashable, Sendable {
 }
 
 extension SealedRecord {
-  /// Seals a record. `meta.valueCount` must be the value's length, nil where there is none; `index`, where the caller has it already,
-  /// is that of the address in `meta`.
+  /// Seals a record. `meta.valueCount` must be the value's length, nil where there is none; `index`, where the caller has it
+  /// already, is that of the address in `meta`.
   ///
-  /// The content decides the record's id, and the id the two keys; each key seals one plaintext, and the nonce can be zero. Even a
-  /// random source that repeats itself can only repeat an id for the same content.
+  /// The content decides the record's id, and the id the two keys; each key seals one plaintext, and the nonce can be zero. Even
+  /// a random source that repeats itself can only repeat an id for the same content.
   init(
     _ meta: RecordMeta, value: UnsafeRawBufferPointer?, index: RecordIndex? = nil, keys: borrowing Subkeys
   ) throws(FormatError) {

@@ -68,8 +68,8 @@ extension SlotKind {
   fileprivate var method: UInt8? { self == .foreign ? nil : takesPassphrase ? 2 : 0 }
 }
 
-/// Which vault a slot belongs to. Not in which version of the format: who brings a vault to a later one cannot seal the own boxes of others
-/// anew. The header's sealed part is bound to the version.
+/// Which vault a slot belongs to. Not in which version of the format: who brings a vault to a later one cannot seal the own boxes
+/// of others anew. The header's sealed part is bound to the version.
 struct SlotPlace: Hashable, Sendable {
   let vault: VaultSalt
 
@@ -96,8 +96,8 @@ struct SlotPlace: Hashable, Sendable {
 /// A slot as the header holds it.
 struct SealedSlot: Hashable, Sendable {
   let frame: SlotFrame
-  /// The slot's secret key and mix key, and the mark of the key that the vault had then, under what its owner knows; nil for a recipient,
-  /// who holds the secret key. Of a foreign slot bytes whose meaning another program knows.
+  /// The slot's secret key and mix key, and the mark of the key that the vault had then, under what its owner knows; nil for a
+  /// recipient, who holds the secret key. Of a foreign slot bytes whose meaning another program knows.
   let own: CommittedBox?
   /// The public half of the key that sealed the box.
   let ephemeral: PublicKey32
@@ -108,7 +108,8 @@ struct SealedSlot: Hashable, Sendable {
 
   static let ownBytes = SlotSecret.count + SlotSeal.anchorBytes + CommittedBox.overhead
   static let boxBytes = VaultKey.count + CommittedBox.overhead
-  /// Bytes of what a foreign slot has for its own, at most: a credential of a security chip has 1 023, what a post-quantum scheme sends 1 568.
+  /// Bytes of what a foreign slot has for its own, at most: a credential of a security chip has 1 023, what a post-quantum scheme
+  /// sends 1 568.
   static let mostForeign = 3072
 
   var encodedCount: Int { SlotFrame.count + (frame.kind == .foreign ? 2 : 0) + (own?.bytes.count ?? 0) + 32 + Self.boxBytes }

@@ -5,8 +5,8 @@ internal import CofferMemory
 /// The public part is bound to the sealed part, and both end in a digest without a key, which tells accidental damage before a
 /// secret is asked for. Every version of the format begins with magic, version and least reader, and ends in this digest.
 struct VaultHeader: Hashable, Sendable {
-  /// Bytes of a header, at most: 16 slots and 240 foreign ones with full labels, all epochs that it may list, and what a later version adds,
-  /// take 930 195.
+  /// Bytes of a header, at most: 16 slots and 240 foreign ones with full labels, all epochs that it may list, and what a later
+  /// version adds, take 930 195.
   static let largest = 1024 * 1024
   static let slotCounts = 1...256
   /// Slots that a secret of their own opens, at most: each may cost an Argon2id run.
@@ -80,8 +80,8 @@ struct VaultHeader: Hashable, Sendable {
 
   /// The sealed part, once every anchor is found to hold.
   ///
-  /// - Throws: ``FormatError/unauthentic(_:)`` when header and key do not belong together, ``FormatError/contradicted(_:_:)`` where the key
-  ///   does not come from an anchor's.
+  /// - Throws: ``FormatError/unauthentic(_:)`` when header and key do not belong together, ``FormatError/contradicted(_:_:)``
+  ///   where the key does not come from an anchor's.
   func openBody(_ keys: borrowing Subkeys, proving anchors: [Anchor]) throws(FormatError) -> HeaderBody {
     let (vault, own) = (keys.vault, keys.epochMark)
     return try HeaderBody(opening: self, keys: keys) { (lineage) throws(FormatError) in

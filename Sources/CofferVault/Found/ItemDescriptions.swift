@@ -2,8 +2,8 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// What is said of many items beside their values, by name: in guarded memory, encoded as it is sealed. An item is decoded when it is asked
-/// for, so that whoever looks at some of them, or at one after the other, holds little more than those.
+/// What is said of many items beside their values, by name: in guarded memory, encoded as it is sealed. An item is decoded when
+/// it is asked for, so that whoever looks at some of them, or at one after the other, holds little more than those.
 ///
 /// A copy shares the memory. It is of one moment, and goes on being so.
 package struct ItemDescriptions: Sendable {

@@ -1,8 +1,8 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// What describes the items of an open vault, kept from one question to the next: of each bucket as long as its verified digest stays what
-/// it was. It goes with the open vault, and its memory is wiped then.
+/// What describes the items of an open vault, kept from one question to the next: of each bucket as long as its verified digest
+/// stays what it was. It goes with the open vault, and its memory is wiped then.
 struct ItemIndex {
   private var pages = [DescriptionPage?](repeating: nil, count: DigestTree.buckets)
   /// The digest under which each page was read.

@@ -2,11 +2,11 @@ internal import CCofferSodium
 public import CofferPlatform
 internal import CofferStorage
 
-/// What someone who has a vault tells someone who is to trust it: which vault it is, and the key that it had. A vault made by whoever can
-/// write the file, but never had the key, is then refused.
+/// What someone who has a vault tells someone who is to trust it: which vault it is, and the key that it had. A vault made by
+/// whoever can write the file, but never had the key, is then refused.
 ///
-/// It is not secret. It must come by a way that nobody can change, as a ``Recipient`` must on its way in. Its text is `PVINV1-`, 112
-/// lowercase hexadecimal digits, and eight more of their digest.
+/// It is not secret. It must come by a way that nobody can change, as a ``Recipient`` must on its way in. Its text is `PVINV1-`,
+/// 112 lowercase hexadecimal digits, and eight more of their digest.
 public struct Invitation: Sendable, Hashable, CustomStringConvertible {
   /// Invitations in one place, at most: each is checked whenever the vault's key has changed.
   public static let most = 64

@@ -1,7 +1,7 @@
 internal import CofferMemory
 
-/// The secrets of a vault's earlier epochs, as the sealed part of its header lists them: who wrote it knew the keys that it came from.
-/// A view of opened bytes, which must outlive it.
+/// The secrets of a vault's earlier epochs, as the sealed part of its header lists them: who wrote it knew the keys that it came
+/// from. A view of opened bytes, which must outlive it.
 struct Lineage {
   /// Entries, at most. Each rotation adds one; twenty years of weekly ones come to as many, and the list to 40 KiB.
   static let most = 1_024
@@ -60,10 +60,11 @@ struct Lineage {
 
   /// Checks that the key `own` of `vault`, under which this list was sealed, comes from the key of each anchor.
   ///
-  /// An anchor below the lowest entry of a full list proves nothing either way. A higher one that holds stands for it: whoever has met that
-  /// has opened the vault later.
+  /// An anchor below the lowest entry of a full list proves nothing either way. A higher one that holds stands for it: whoever
+  /// has met that has opened the vault later.
   ///
-  /// Of several anchors that do not hold, the answer is the first that the format's table gives: another vault, then an older key, then a fork.
+  /// Of several anchors that do not hold, the answer is the first that the format's table gives: another vault, then an older
+  /// key, then a fork.
   ///
   /// - Throws: ``FormatError/contradicted(_:_:)``.
   func check(_ anchors: [Anchor], vault: VaultSalt, own: EpochMark) throws(FormatError) {
@@ -85,7 +86,8 @@ struct Lineage {
 }
 
 extension Lineage {
-  /// The list that a new header gets: the one of the header before it, and the secret of that header's epoch where the key changed.
+  /// The list that a new header gets: the one of the header before it, and the secret of that header's epoch where the key
+  /// changed.
   struct Next {
     private let before: Lineage
     private let epoch: UInt64

@@ -44,8 +44,8 @@ struct MergeDeletions {
 
   /// When `record` of the other vault was deleted in this one; nil where it was not, or was changed since.
   ///
-  /// Names do not tell: a merge changes names, and what no deletion met before it would meet one after it. A record that was deleted as a part
-  /// of another one is so with the content that this vault had.
+  /// Names do not tell: a merge changes names, and what no deletion met before it would meet one after it. A record that was
+  /// deleted as a part of another one is so with the content that this vault had.
   func moment(of record: MergeRecord, _ source: MergeSource) throws(StoreError) -> UInt64? {
     guard let candidates = byID[record.id] else { return nil }
     // A deletion after the last change needs no look at the values.
@@ -68,7 +68,8 @@ struct MergeDeletions {
 }
 
 extension MergeSide {
-  /// When this side deleted what `other` has as the item or field `record`; nil where it did not, or `other` has changed it since.
+  /// When this side deleted what `other` has as the item or field `record`; nil where it did not, or `other` has changed it
+  /// since.
   func deletion(of record: MergeRecord, in other: MergeSide) throws(StoreError) -> UInt64? {
     try deletions.moment(of: record, MergeSource(items: other.items, table: .present, index: record.index, isOurs: false))
   }

@@ -13,8 +13,8 @@ struct NameClaim {
   /// Which content has it.
   let verdict: MergeVerdict
 
-  /// The name of both sides: the one that was given last, and of those given at one time the last by bytes. Only a time that can be stored
-  /// with the content that stays counts: the next merge must find the same.
+  /// The name of both sides: the one that was given last, and of those given at one time the last by bytes. Only a time that can
+  /// be stored with the content that stays counts: the next merge must find the same.
   init(_ ours: MergeRecord, _ theirs: MergeRecord, _ number: Int, _ verdict: MergeVerdict) {
     let isTimed = verdict.isOfOurs ? ours.tellsNamed : theirs.tellsNamed
     let isLaterThere = isTimed && ours.named != theirs.named ? ours.named < theirs.named : ours.key < theirs.key
@@ -38,10 +38,11 @@ struct NameClaim {
     return own == others ? other.id < id : own > others
   }
 
-  /// Gives each record a name of its own: of several with one name all but one get a number behind it, and all where what takes no part has it.
+  /// Gives each record a name of its own: of several with one name all but one get a number behind it, and all where what takes
+  /// no part has it.
   ///
-  /// A numbered name is one that neither vault has for something else, also where that is about to be deleted: in the other vault it is there
-  /// still, and would be taken for the same by its name.
+  /// A numbered name is one that neither vault has for something else, also where that is about to be deleted: in the other vault
+  /// it is there still, and would be taken for the same by its name.
   static func settled(_ claims: [NameClaim], of pairs: [MergePair]) -> [NameClaim] {
     let fixed = Set(pairs.filter(\.isLeftOut).flatMap(\.keys))
     var owners: [ItemName: Set<Int>] = [:]

@@ -15,8 +15,8 @@ extension OpenRecord {
     return isBefore(other)
   }
 
-  /// Whether this, a deleted content, is that of `other`, to which nothing has happened since its value was written. When a deleted content
-  /// was last changed is not known any more; a content that was brought back since was changed then.
+  /// Whether this, a deleted content, is that of `other`, to which nothing has happened since its value was written. When a
+  /// deleted content was last changed is not known any more; a content that was brought back since was changed then.
   borrowing func isDeletedValue(of other: borrowing OpenRecord) -> Bool {
     meta.written == other.meta.written && other.meta.modified == other.meta.written && isSame(as: other)
   }
@@ -26,8 +26,8 @@ extension OpenRecord {
     meta.isOfOneWrite(with: other.meta) && valueOrder(other) == 0
   }
 
-  /// Whether this comes before `other`: by when the value was new, then by when the content was written. Of what was written in one millisecond,
-  /// the bytes decide: value, then description.
+  /// Whether this comes before `other`: by when the value was new, then by when the content was written. Of what was written in
+  /// one millisecond, the bytes decide: value, then description.
   borrowing func isBefore(_ other: borrowing OpenRecord) -> Bool {
     if meta.written != other.meta.written { return meta.written < other.meta.written }
     if meta.modified != other.meta.modified { return meta.modified < other.meta.modified }

@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 
 extension MergePlan {
-  /// Which of two contents stays. A vault that alone knows the other's content has gone on from it, whatever its clock said; else the newer
-  /// value stays.
+  /// Which of two contents stays. A vault that alone knows the other's content has gone on from it, whatever its clock said; else
+  /// the newer value stays.
   func verdict(_ own: MergeRecord, _ other: MergeRecord) throws(StoreError) -> MergeVerdict {
     let none = Change()
     let own = try source(of: own, isOurs: true).open(none)

@@ -8,8 +8,8 @@ public struct MergeReport: Sendable, Equatable {
   public internal(set) var conflicts: [Conflict] = []
   /// Renamed there, or given a number because another item has the name.
   public internal(set) var renamed: [Renamed] = []
-  /// Called differently in both, where no time tells which name is the later one: the name that is given up, and the one that stays. See
-  /// ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:acceptingOlderKey:leavingOut:progress:)``.
+  /// Called differently in both, where no time tells which name is the later one: the name that is given up, and the one that
+  /// stays. See ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:acceptingOlderKey:leavingOut:progress:)``.
   public internal(set) var undated: [Renamed] = []
   /// Deleted there since they were last changed here.
   public internal(set) var deleted: [ItemName] = []

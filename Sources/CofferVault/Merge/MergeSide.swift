@@ -21,7 +21,8 @@ struct MergeRecord {
     self.exclusion = exclusion
   }
 
-  /// What two records of one name have in common. Of a field that is its own name: its item may have another one in the other vault.
+  /// What two records of one name have in common. Of a field that is its own name: its item may have another one in the other
+  /// vault.
   var key: ItemName { name.field.isEmpty ? name : ItemName(sealed: "", "", field: name.field) }
 }
 

@@ -124,8 +124,8 @@ struct Merger {
     return (order.map { past[$0] } + (isNew ? [loser.present] : []), isNew)
   }
 
-  /// Seals a content and those before it under the step's name, and removes what was kept before and is not among them. Former contents
-  /// that all others come after stay as they are, under the numbers that their owner knows.
+  /// Seals a content and those before it under the step's name, and removes what was kept before and is not among them. Former
+  /// contents that all others come after stay as they are, under the numbers that their owner knows.
   ///
   /// - Returns: the revision of the content.
   private func store(

@@ -1,7 +1,7 @@
 internal import CofferStorage
 
-/// When a record got the name that it has, beside its other times, none of which a rename changes. A merge asks it which of two names is the
-/// newer one. It is an attribute of Coffer's own, which only renamed records have and which no caller sees.
+/// When a record got the name that it has, beside its other times, none of which a rename changes. A merge asks it which of two
+/// names is the newer one. It is an attribute of Coffer's own, which only renamed records have and which no caller sees.
 extension RecordMeta {
   static let namedAttribute = "coffer.named"
   /// Bytes of a description that the attribute takes, at most.
@@ -23,8 +23,8 @@ extension RecordMeta {
     }
   }
 
-  /// Whether there is room to tell the time: what its owner says of the record goes before. Neither the time nor a name takes part, so that
-  /// a content has room under every name or under none.
+  /// Whether there is room to tell the time: what its owner says of the record goes before. Neither the time nor a name takes
+  /// part, so that a content has room under every name or under none.
   var tellsNamed: Bool {
     let others = describingAttributes
     guard others.count < Self.mostAttributes else { return false }

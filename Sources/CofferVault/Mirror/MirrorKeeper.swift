@@ -16,7 +16,8 @@ final class MirrorKeeper: Sendable {
   private static let stackBytes = 1 << 20
   /// Without a notice the server is asked this often: the mirror is then known to be as old as that at most.
   private let interval: Duration
-  /// What a refresh took is waited for so many times before the next one: a large vault that changes all the time is copied for a tenth of it.
+  /// What a refresh took is waited for so many times before the next one: a large vault that changes all the time is copied for a
+  /// tenth of it.
   private static let rest = 9
   /// But no longer than this.
   private static let longestRest = Duration.seconds(60)

@@ -15,10 +15,10 @@ public struct MirrorReport: Sendable, Equatable {
 
 /// One refresh of a mirror: an ordinary vault file with the rows that a vault on a server has at one commit.
 ///
-/// The copy is made under another name, verified throughout with the keys of the open vault, and takes the mirror's place then: what a server
-/// makes up never replaces a mirror that is good. The mirror's pin follows. A process that dies in between leaves a mirror that is newer than
-/// its pin, which is no complaint; the other way round nobody could read it until the server is back. Of a mirror's first file the pin comes
-/// first, as a file without one is nobody's mirror, and is not replaced.
+/// The copy is made under another name, verified throughout with the keys of the open vault, and takes the mirror's place then:
+/// what a server makes up never replaces a mirror that is good. The mirror's pin follows. A process that dies in between leaves a
+/// mirror that is newer than its pin, which is no complaint; the other way round nobody could read it until the server is back.
+/// Of a mirror's first file the pin comes first, as a file without one is nobody's mirror, and is not replaced.
 struct Mirroring {
   private let vault: OpenVault
   private let place: VaultPlace
@@ -27,7 +27,8 @@ struct Mirroring {
   /// When the refresh began, in milliseconds since 1970: whatever was committed by then the mirror has.
   private let time: UInt64
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a vault in a file, `.incomplete` where the options name no folder of pins, `.denied`.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a vault in a file, `.incomplete` where the options name no
+  ///   folder of pins, `.denied`.
   init(of vault: OpenVault, to file: FilePath) throws(StoreError) {
     guard vault.view.database.isRemote else {
       throw StoreError(
@@ -139,7 +140,8 @@ struct Mirroring {
     }
   }
 
-  /// Copies all rows of one commit to `draft`, and verifies them there: what the server hands out a second time is not what was read before.
+  /// Copies all rows of one commit to `draft`, and verifies them there: what the server hands out a second time is not what was
+  /// read before.
   private func copy(
     to draft: FilePath, after before: PinRecord?, _ progress: (Int, Int) -> Void
   ) throws(StoreError) -> PinRecord {

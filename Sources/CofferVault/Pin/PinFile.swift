@@ -2,7 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// An open `id-` or `mi-` file: two records, of which the valid one with the higher generation counts, and the other is written next.
+/// An open `id-` or `mi-` file: two records, of which the valid one with the higher generation counts, and the other is written
+/// next.
 ///
 /// The descriptor stays open, so that a commit costs a lock, two reads and one write. Its lock belongs to this descriptor, and
 /// excludes other processes as well as other open vaults of this one.
@@ -20,7 +21,8 @@ final class PinFile {
   private let unwritable: Int32?
   /// Whether something was written that a power loss could take.
   private(set) var isDirty = false
-  /// The bytes that were read or written last at each of the two places, and the record that they are: the same bytes are not hashed again.
+  /// The bytes that were read or written last at each of the two places, and the record that they are: the same bytes are not
+  /// hashed again.
   private var known: [(bytes: [UInt8], record: PinRecord)?] = [nil, nil]
 
   /// The file at `path`, in a folder checked before; nil when there is none.
@@ -61,7 +63,8 @@ final class PinFile {
     }
   }
 
-  /// Makes the only record of the one that counts, nil where none is readable, also where the new one is older. Durable when it returns.
+  /// Makes the only record of the one that counts, nil where none is readable, also where the new one is older. Durable when it
+  /// returns.
   func reset(of vault: VaultSalt, _ change: (PinRecord?) -> PinRecord) throws(StoreError) -> PinRecord {
     let record = try locked { () throws(StoreError) in
       let record = change(try readOnce(vault)?.record)
@@ -78,8 +81,8 @@ final class PinFile {
     return try locked { () throws(StoreError) in try readOnce(nil)?.record }
   }
 
-  /// Runs `body` as the only one who changes the file, with the record that counts, nil where none is readable, and with what makes another
-  /// one count, durably.
+  /// Runs `body` as the only one who changes the file, with the record that counts, nil where none is readable, and with what
+  /// makes another one count, durably.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` where others do so for too long; what `body` throws.
   func whileLocked<Result>(

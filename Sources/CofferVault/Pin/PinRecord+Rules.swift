@@ -43,8 +43,8 @@ extension PinRecord {
     return try checkOwn(state, place)
   }
 
-  /// Compares what a vault's file states in the clear with what this machine remembers. A copy that lacks commits seen here is noticed;
-  /// one that was written on elsewhere is told by its sealed state alone, and so is a number that someone changed.
+  /// Compares what a vault's file states in the clear with what this machine remembers. A copy that lacks commits seen here is
+  /// noticed; one that was written on elsewhere is told by its sealed state alone, and so is a number that someone changed.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
   func check(_ stated: StatedAge, vault place: VaultPlace) throws(StoreError) {
@@ -78,8 +78,8 @@ extension PinRecord {
 
   /// Brings the record up to a state that was checked, or committed here; false when it knew as much.
   ///
-  /// The state says which commit was the last of this record's name. Whoever committed it may have done so under a name that the record
-  /// had before: a commit counted for the wrong name would be missed in every state that follows.
+  /// The state says which commit was the last of this record's name. Whoever committed it may have done so under a name that the
+  /// record had before: a commit counted for the wrong name would be missed in every state that follows.
   ///
   /// A record of a later key, or of another one of the same epoch, was written since by who accepted that: it stays as it is.
   mutating func take(_ state: VaultState, key: EpochMark) -> Bool {
@@ -129,8 +129,8 @@ public enum PinStatus: Sendable, Equatable {
   case notWritten
 }
 
-/// What a vault's file states of itself in the clear: enough to notice an older copy that was put back as it was. That the numbers are
-/// those that were sealed is known once the vault is unlocked.
+/// What a vault's file states of itself in the clear: enough to notice an older copy that was put back as it was. That the
+/// numbers are those that were sealed is known once the vault is unlocked.
 struct StatedAge {
   let vault: VaultID
   let generation: UInt64

@@ -41,7 +41,8 @@ final class PinWatch {
   /// - Parameters:
   ///   - accepting: whether whatever is found is to be believed, as someone said so.
   ///   - joining: whether it is the vault itself, at whatever path, as someone said so.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`; `.refused` for a mirror that is taken for its vault.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`; `.refused` for a mirror that is
+  ///   taken for its vault.
   init(
     _ pins: FilePath, vault: VaultSalt, place: VaultPlace, accepting: Bool = false, joining: Bool = false,
     calls: SystemCalls = SystemCalls()
@@ -76,7 +77,8 @@ final class PinWatch {
 
   deinit { synchronize() }
 
-  /// Whether the vault may be written here: a copy of one that is known at another place is read alone, until somebody accepts it.
+  /// Whether the vault may be written here: a copy of one that is known at another place is read alone, until somebody accepts
+  /// it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly``.
   func checkWritable() throws(StoreError) {
@@ -95,8 +97,9 @@ final class PinWatch {
     Notices.note("\(place): a copy of vault \(vault), which this machine knows at another place; it is read alone")
   }
 
-  /// The watch over the mirror at its resolved path, which goes by what this machine remembers of it. Nothing of the vault's own pins is asked:
-  /// of these the mirror may be behind. To be made before the file is opened, as a refresh may put another one there at any time.
+  /// The watch over the mirror at its resolved path, which goes by what this machine remembers of it. Nothing of the vault's own
+  /// pins is asked: of these the mirror may be behind. To be made before the file is opened, as a refresh may put another one
+  /// there at any time.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unproven`, `.damaged` (a pin), `.denied`, `.io`.
   init(_ pins: FilePath, ofMirrorAt place: VaultPlace, calls: SystemCalls = SystemCalls()) throws(StoreError) {
@@ -143,7 +146,8 @@ final class PinWatch {
   /// What ``read()`` found, as an anchor: the vault's key must come from this one.
   var anchor: Anchor? { file == nil ? nil : record.map { Anchor(vault: vault, key: $0.key, source: .pin) } }
 
-  /// The same of a vault that a recipient's key opens, which anyone could have made: a copy without a pin of its own is held to the vault's.
+  /// The same of a vault that a recipient's key opens, which anyone could have made: a copy without a pin of its own is held to
+  /// the vault's.
   func anchorOfRecipient() throws(StoreError) -> Anchor? {
     if let anchor { return anchor }
     guard let elder else { return nil }
@@ -160,9 +164,9 @@ final class PinWatch {
     }
   }
 
-  /// Makes ready for a commit under a key that does not come from the pin's, which someone asked for: should the process die between that
-  /// commit and its ``acceptOwn(_:key:replica:)``, the pin must not refuse the vault. Should it die before, the vault that stands there is
-  /// refused as older, until the commit is made after all.
+  /// Makes ready for a commit under a key that does not come from the pin's, which someone asked for: should the process die
+  /// between that commit and its ``acceptOwn(_:key:replica:)``, the pin must not refuse the vault. Should it die before, the
+  /// vault that stands there is refused as older, until the commit is made after all.
   func expect(_ key: EpochMark) throws(StoreError) {
     guard let record = try known() else { return }
     expected = (key, record.key)
@@ -190,11 +194,11 @@ final class PinWatch {
     }
   }
 
-  /// Remembers `state`, which a commit of another history is about to replace, where it fits the pin. To be called where nobody else
-  /// writes to the vault, and before ``knownReplica()``.
+  /// Remembers `state`, which a commit of another history is about to replace, where it fits the pin. To be called where nobody
+  /// else writes to the vault, and before ``knownReplica()``.
   ///
-  /// It may be the commit of a restore that is not in the pin yet, whose name the new history does not tell of. Once it is seen here,
-  /// that restore leaves the name as it is.
+  /// It may be the commit of a restore that is not in the pin yet, whose name the new history does not tell of. Once it is seen
+  /// here, that restore leaves the name as it is.
   func rememberReplaced(_ state: VaultState, key: EpochMark) throws(StoreError) {
     // One that is unreadable is replaced with the history.
     guard try known() != nil else { return }
@@ -247,7 +251,8 @@ final class PinWatch {
 
   /// Remembers a state that was checked, or that this process committed.
   ///
-  /// Whoever is about to commit has remembered within its transaction what it commits on, and has learned this machine's name by that.
+  /// Whoever is about to commit has remembered within its transaction what it commits on, and has learned this machine's name by
+  /// that.
   func remember(_ state: VaultState, key: EpochMark) {
     guard !isObserving else { return }
     let isRotated = record.map { $0.key != key } ?? false
@@ -271,11 +276,11 @@ final class PinWatch {
     try believe(PinRecord(vault: vault, replica: .random(), key: key, seen: state.mark, own: .never)) { _ in false }
   }
 
-  /// Believes `state`, which this process committed under the new name `replica`, from now on. The commit noted the replica that the pin
-  /// knows: where the pin cannot be written it refuses nothing, and whoever reads it next brings it up to date.
+  /// Believes `state`, which this process committed under the new name `replica`, from now on. The commit noted the replica that
+  /// the pin knows: where the pin cannot be written it refuses nothing, and whoever reads it next brings it up to date.
   ///
-  /// Others may have seen the commit before it is remembered here, and be about to go on from it under the old name. The name stays the
-  /// old one then: a new one would not be found in what they commit.
+  /// Others may have seen the commit before it is remembered here, and be about to go on from it under the old name. The name
+  /// stays the old one then: a new one would not be found in what they commit.
   func acceptOwn(_ state: VaultState, key: EpochMark, replica: ReplicaID) {
     // What cleaned up after the commit may have committed once more, under no name.
     let own = state.replica(replica)?.mark ?? state.mark

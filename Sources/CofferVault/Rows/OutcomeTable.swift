@@ -7,11 +7,11 @@ struct OutcomeTable {
 
   /// Most transactions that are remembered as dropped; forged rows cost a commit no more than this.
   static let mostDropped: Int64 = 256
-  /// How long a transaction is remembered as dropped, in milliseconds: a day. A commit that comes later is refused by the agent, which
-  /// asks whether its client still waits; see ``UnlockedVault/commit(_:service:if:)``.
+  /// How long a transaction is remembered as dropped, in milliseconds: a day. A commit that comes later is refused by the agent,
+  /// which asks whether its client still waits; see ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
-  /// How long where there are too many, as of a program that crashes again and again. No commit without an agent comes so late: its process
-  /// is dead, and a server ends its statement after seconds.
+  /// How long where there are too many, as of a program that crashes again and again. No commit without an agent comes so late:
+  /// its process is dead, and a server ends its statement after seconds.
   static let leastMemory: UInt64 = 60 * 1000
 
   /// A time beyond the year 280 000 is no time.
@@ -45,12 +45,13 @@ struct OutcomeTable {
     }
   }
 
-  /// What is recorded of `transaction`, which is dropped where that is nothing. Within a write transaction, to which this always adds a
-  /// change: what was found may be written and not be durable, as its writer died before the sync, and the commit makes it so.
+  /// What is recorded of `transaction`, which is dropped where that is nothing. Within a write transaction, to which this always
+  /// adds a change: what was found may be written and not be durable, as its writer died before the sync, and the commit makes it
+  /// so.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Returns: nil when as many transactions were dropped within a minute as can be remembered. That is no error within the transaction:
-  ///   the times that are counted from now on must be committed, or there would never be room.
+  /// - Returns: nil when as many transactions were dropped within a minute as can be remembered. That is no error within the
+  ///   transaction: the times that are counted from now on must be committed, or there would never be room.
   func settle(_ transaction: TransactionID, now: UInt64) throws(StoreError) -> TransactionOutcome? {
     try expire(now)
     if let found = try entry(of: transaction) {
@@ -73,7 +74,8 @@ struct OutcomeTable {
 
   /// Looks at every row.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for one that no version wrote, or for more dropped transactions than are remembered.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for one that no version wrote, or for more dropped transactions than
+  ///   are remembered.
   func check() throws(StoreError) {
     var dropped: Int64 = 0
     try rows.outcomeRows.forEachOutcome { (_, columns) throws(StoreError) in
@@ -82,8 +84,8 @@ struct OutcomeTable {
     }
   }
 
-  /// Forgets what was dropped long ago, along with a commit that is made in any case. A time that has yet to come was written by a clock
-  /// that was wrong: a day is counted from now on.
+  /// Forgets what was dropped long ago, along with a commit that is made in any case. A time that has yet to come was written by
+  /// a clock that was wrong: a day is counted from now on.
   private func expire(_ now: UInt64, after memory: UInt64 = droppedMemory) throws(StoreError) {
     try rows.outcomeRows.expireOutcomes(
       TransactionOutcome.dropped.stored, before: Int64(clamping: now - min(now, memory)), after: Int64(clamping: now + 1))

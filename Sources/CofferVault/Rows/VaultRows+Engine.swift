@@ -120,8 +120,8 @@ extension VaultRows {
   @inline(__always)
   var log: LogTable { LogTable(rows: self) }
 
-  /// Refuses to write to a vault of a later format, within a transaction, for who has no key. A header that is damaged says nothing of its
-  /// format.
+  /// Refuses to write to a vault of a later format, within a transaction, for who has no key. A header that is damaged says
+  /// nothing of its format.
   func checkWritable() throws(StoreError) {
     let header: VaultHeader
     do throws(StoreError) { header = try VerifiedView.readHeader(self).header } catch {
@@ -131,8 +131,8 @@ extension VaultRows {
     try header.checkWritable(place)
   }
 
-  /// Checks what no look-up ever meets, and anyone who can write the rows can put there: that the tables of one row have no other one, and
-  /// that the log begins with a number that a row can have.
+  /// Checks what no look-up ever meets, and anyone who can write the rows can put there: that the tables of one row have no other
+  /// one, and that the log begins with a number that a row can have.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered``.
   func checkNothingIsAdded() throws(StoreError) {

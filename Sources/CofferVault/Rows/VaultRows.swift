@@ -2,12 +2,12 @@ package import CofferPlatform
 internal import CofferStorage
 package import SystemPackage
 
-/// The rows of one vault, wherever they lie: in an SQLite file, or on a server. Whoever implements this knows no key: what the rows say is
-/// sealed. It checks type and length of each column, and nothing of its meaning.
+/// The rows of one vault, wherever they lie: in an SQLite file, or on a server. Whoever implements this knows no key: what the
+/// rows say is sealed. It checks type and length of each column, and nothing of its meaning.
 ///
-/// Used from one thread at a time. All that reads or writes rows stands in a ``read(_:)`` or ``write(_:)``, which call the five that begin and end
-/// a transaction. Bytes are lent for the length of
-/// a call. Indices and ids of records have 16 bytes, digests 32.
+/// Used from one thread at a time. All that reads or writes rows stands in a ``read(_:)`` or ``write(_:)``, which call the five
+/// that begin and end a transaction. Bytes are lent for the length of a call. Indices and ids of records have 16 bytes, digests
+/// 32.
 package protocol VaultRows: AnyObject {
   /// Where the rows are, under the one name that it has whatever name led there.
   var place: VaultPlace { get }
@@ -17,8 +17,8 @@ package protocol VaultRows: AnyObject {
   var canRemoveOldBytes: Bool { get }
   /// Whether each question takes a round trip, so that it is worth while to say ahead what is asked for.
   var isRemote: Bool { get }
-  /// Whether the last write threw `.outcomeUnknown` because nobody answered its commit: the rows tell what became of it once they are
-  /// written to again. See ``LostCommit``.
+  /// Whether the last write threw `.outcomeUnknown` because nobody answered its commit: the rows tell what became of it once they
+  /// are written to again. See ``LostCommit``.
   var hasLostCommit: Bool { get }
 
   // MARK: Transactions
@@ -32,7 +32,8 @@ package protocol VaultRows: AnyObject {
   func flush() throws(StoreError)
   /// Makes all changes of the write durable.
   ///
-  /// - Throws: `.outcomeUnknown` where nobody can tell from the rows alone what became of it; with any other error none of them was made.
+  /// - Throws: `.outcomeUnknown` where nobody can tell from the rows alone what became of it; with any other error none of them
+  ///   was made.
   func commit() throws(StoreError)
   /// Ends a transaction that failed: nothing of it is made, and nothing of it comes back later.
   func rollBack()
@@ -76,7 +77,8 @@ package protocol VaultRows: AnyObject {
   func forEachRecord(
     in table: RecordTable, _ body: (_ index: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError)
-  /// Lends index and id of each record of `bucket`, ascending. Together the buckets' scans see every row, also one whose index is none.
+  /// Lends index and id of each record of `bucket`, ascending. Together the buckets' scans see every row, also one whose index is
+  /// none.
   func forEachIndex(
     inBucket bucket: Int, _ body: (_ index: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
@@ -211,8 +213,8 @@ package enum ExpectedRows: Sendable {
   case lists(RecordTable, most: Int)
   /// The records of a table, ascending by index.
   case records(RecordTable, RecordPart)
-  /// In the next transaction, the present record at an index, and perhaps the list of its bucket; where somebody else has committed since,
-  /// the rows of the log from a number on, so many at most. To be said before the transaction.
+  /// In the next transaction, the present record at an index, and perhaps the list of its bucket; where somebody else has
+  /// committed since, the rows of the log from a number on, so many at most. To be said before the transaction.
   case item([UInt8], list: Bool, log: (first: UInt64, most: Int))
   /// No more than what is asked for.
   case single
@@ -228,8 +230,8 @@ package enum RowsWork: Sendable {
 
 /// What a vault's rows may be, at most.
 package enum RowLimits {
-  /// Bytes in one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by an eighth at most, and a
-  /// description of 64 KiB.
+  /// Bytes in one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by an eighth at most,
+  /// and a description of 64 KiB.
   package static let rowBytes = 4 * 1024 * 1024
   /// Bytes of an index and of a revision's id.
   package static let indexBytes = 16

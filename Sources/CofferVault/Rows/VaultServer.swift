@@ -12,7 +12,8 @@ package protocol VaultServer: Sendable {
   /// The rows of the vault that `url` names.
   ///
   /// - Parameter patience: how long another writer is waited for, in milliseconds; nil for as long as the URL says.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName` for a malformed URL, `.noVault`, `.unavailable`, `.denied`, `.damaged`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName` for a malformed URL, `.noVault`, `.unavailable`, `.denied`,
+  ///   `.damaged`.
   func open(_ url: String, patience: Int32?) throws(StoreError) -> sending any VaultRows
 
   /// The same rows, to be exchanged for others.
@@ -38,12 +39,14 @@ package protocol VaultServer: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError``: what ``open(_:patience:)`` throws, but not that there is no vault.
   func report(_ url: String) throws(StoreError) -> ServerReport
 
-  /// Keeps all others that ask for the same out until the turn ends, on whatever machine they are; nil while somebody else has it.
+  /// Keeps all others that ask for the same out until the turn ends, on whatever machine they are; nil while somebody else has
+  /// it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError``: what ``open(_:patience:)`` throws, but not that there is no vault.
   func turn(_ url: String) throws(StoreError) -> (any ServerTurn)?
 
-  /// Calls `body`, on a thread of its own, whenever somebody may have committed to the vault that `url` names; again where it throws.
+  /// Calls `body`, on a thread of its own, whenever somebody may have committed to the vault that `url` names; again where it
+  /// throws.
   func watch(_ url: String, _ body: @escaping @Sendable () throws(StoreError) -> Void) throws(StoreError) -> Subscription
 }
 

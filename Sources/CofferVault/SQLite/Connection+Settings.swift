@@ -46,8 +46,9 @@ extension Connection {
     for pragma in pragmas { try execute(pragma) }
   }
 
-  /// Learns how the file commits, and makes a commit that was acknowledged survive a power loss: FULL synchronizes the log at each
-  /// commit; a rollback journal needs EXTRA, which also synchronizes the folder it was deleted from (sqlite.org/pragma.html).
+  /// Learns how the file commits, and makes a commit that was acknowledged survive a power loss: FULL synchronizes the log at
+  /// each commit; a rollback journal needs EXTRA, which also synchronizes the folder it was deleted from
+  /// (sqlite.org/pragma.html).
   func settleDurability() throws(StoreError) {
     usesWriteAheadLog = try text("PRAGMA journal_mode") == "wal"
     try execute(usesWriteAheadLog ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=EXTRA")
@@ -58,7 +59,8 @@ extension Connection {
     try execute("PRAGMA max_page_count=\(Limits.mostPages)")
   }
 
-  /// Has the file commit through a rollback journal, and not to a write-ahead log: outside any transaction, of a file that nobody else has open.
+  /// Has the file commit through a rollback journal, and not to a write-ahead log: outside any transaction, of a file that nobody
+  /// else has open.
   func leaveWriteAheadLog() throws(StoreError) {
     guard usesWriteAheadLog else { return }
     try execute("PRAGMA journal_mode=DELETE")
@@ -96,7 +98,8 @@ extension Connection {
 /// What SQLite may be made to do by a file that someone else wrote. SQLite's own defaults are far greater
 /// (sqlite.org/limits.html; the advice is that of sqlite.org/security.html).
 enum Limits {
-  /// A forged length costs no more than this: ``PageCheck`` holds the lengths that SQLite does not compare with `SQLITE_LIMIT_LENGTH`.
+  /// A forged length costs no more than this: ``PageCheck`` holds the lengths that SQLite does not compare with
+  /// `SQLITE_LIMIT_LENGTH`.
   static let rowBytes = RowLimits.rowBytes
 
   /// Pages of a file, at most: 64 GiB at 4 096 bytes each. Up to here no page but a tree's begins as one: see ``PageCheck``.

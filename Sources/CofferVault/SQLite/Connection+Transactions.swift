@@ -54,10 +54,10 @@ extension Connection {
 
   /// Commits the write that is under way.
   ///
-  /// - Parameter wasMade: whether the file, as it is now, has what was changed; nil where that cannot be told. Asked in a transaction of its
-  ///   own when SQLite says that the commit failed.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` when another process kept the lock for too long, `.noSpace`, `.readOnly`, `.io`;
-  ///   `.outcomeUnknown` when a commit failed and the file lets nobody find out or mend what became of it.
+  /// - Parameter wasMade: whether the file, as it is now, has what was changed; nil where that cannot be told. Asked in a
+  ///   transaction of its own when SQLite says that the commit failed.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` when another process kept the lock for too long, `.noSpace`, `.readOnly`,
+  ///   `.io`; `.outcomeUnknown` when a commit failed and the file lets nobody find out or mend what became of it.
   func commit(wasMade: () throws(StoreError) -> Bool?) throws(StoreError) {
     let code = step(.commit)
     guard code != SQLITE_DONE else { return }
@@ -68,10 +68,10 @@ extension Connection {
 
   /// Returns when the commit that failed with `code` is in effect all the same, durably; otherwise throws.
   ///
-  /// A commit that failed may be in the file whole: its frames are in the write-ahead log and only their sync failed, and whoever recovers
-  /// the log after this process would find them good. A small commit that succeeds is written over them, and their checksums no longer
-  /// follow from what stands before (sqlite.org/fileformat2.html, 4.1). With a rollback journal, the commit may be made and only its
-  /// journal's removal not be durable; the small commit makes and removes a journal of its own.
+  /// A commit that failed may be in the file whole: its frames are in the write-ahead log and only their sync failed, and whoever
+  /// recovers the log after this process would find them good. A small commit that succeeds is written over them, and their
+  /// checksums no longer follow from what stands before (sqlite.org/fileformat2.html, 4.1). With a rollback journal, the commit
+  /// may be made and only its journal's removal not be durable; the small commit makes and removes a journal of its own.
   ///
   /// - Throws: `error` when nothing of the commit is left; `.outcomeUnknown` when the small commit fails too.
   func settle(
@@ -119,7 +119,8 @@ extension Connection {
     return result
   }
 
-  /// Writes the pages that the write under way has changed to the log or the file, without its mark: whoever rolls back takes them back.
+  /// Writes the pages that the write under way has changed to the log or the file, without its mark: whoever rolls back takes
+  /// them back.
   func flush() throws(StoreError) {
     try checkOpen()
     let code = sqlite3_db_cacheflush(handle)

@@ -20,11 +20,11 @@ final class Connection {
     var access = Access.readWrite
     /// How long a call waits for another process's lock, in milliseconds: long enough for a rotation of a large vault.
     var busyMilliseconds: Int32 = 30_000
-    /// Whether it has the file for itself while it is open: SQLite then needs no memory that it shares with others, for which there must be
-    /// room on the disk. Whoever else asks waits.
+    /// Whether it has the file for itself while it is open: SQLite then needs no memory that it shares with others, for which
+    /// there must be room on the disk. Whoever else asks waits.
     var isAlone = false
-    /// Whether it is a mirror: nobody writes to the file, in whose place another one may be put at any time. What is open stays what it is, and
-    /// SQLite keeps nothing beside it, which would be taken for a part of the next one.
+    /// Whether it is a mirror: nobody writes to the file, in whose place another one may be put at any time. What is open stays
+    /// what it is, and SQLite keeps nothing beside it, which would be taken for a part of the next one.
     var isMirror = false
     /// Why others than this user may make files beside the file: nothing beside it is read then, and this is what a write throws.
     var openFolder: StoreError?
@@ -64,7 +64,8 @@ final class Connection {
 
   deinit { close() }
 
-  /// Ends every statement and the connection. Statements that are still held throw ``/CofferPlatform/StoreError/Kind/closed`` from now on.
+  /// Ends every statement and the connection. Statements that are still held throw ``/CofferPlatform/StoreError/Kind/closed``
+  /// from now on.
   func close() {
     guard isOpen else { return }
     isOpen = false
@@ -72,7 +73,8 @@ final class Connection {
     guard getpid() == process else { return }
     while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
     limit.end(handle)
-    // A log that was removed goes with its descriptor: SQLite would copy it over what others have written since, and remove theirs.
+    // A log that was removed goes with its descriptor: SQLite would copy it over what others have written since, and remove
+    // theirs.
     if !isLogInPlace { _ = coffer_sqlite3_db_config_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil) }
     // What cannot be closed, as a copy of it is under way, goes on to use its files.
     if sqlite3_close(handle) == SQLITE_OK { files.close() }
@@ -118,8 +120,9 @@ final class Connection {
     return sqlite3_column_int64(statement, 0)
   }
 
-  /// Changes whenever what is known of the file's pages is no longer true, as somebody committed since. Unlike ``dataVersion()``, it can be
-  /// asked while the file's whole content is being replaced, as it runs no statement (sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
+  /// Changes whenever what is known of the file's pages is no longer true, as somebody committed since. Unlike ``dataVersion()``,
+  /// it can be asked while the file's whole content is being replaced, as it runs no statement
+  /// (sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
   func pagerVersion() throws(StoreError) -> UInt32 {
     try checkOpen()
     var version: UInt32 = 0

@@ -5,17 +5,18 @@ internal import SystemPackage
 
 /// What SQLite can reach through one connection: the database, its side files, and nothing else.
 ///
-/// A rollback journal may end in the name of a *super-journal*, any file at all, which SQLite looks for, reads and deletes when it rolls
-/// the journal back (sqlite.org/atomiccommit.html, 5). ``SideFiles`` refuses such a journal, but SQLite looks at it later than the
-/// check does, and who can write the folder can exchange the two in between. So each connection has a virtual file system
-/// (sqlite.org/vfs.html) of its own, over the system's, that knows no other names. Pages that it reads go through ``PageCheck``.
+/// A rollback journal may end in the name of a *super-journal*, any file at all, which SQLite looks for, reads and deletes when
+/// it rolls the journal back (sqlite.org/atomiccommit.html, 5). ``SideFiles`` refuses such a journal, but SQLite looks at it
+/// later than the check does, and who can write the folder can exchange the two in between. So each connection has a virtual file
+/// system (sqlite.org/vfs.html) of its own, over the system's, that knows no other names. Pages that it reads go through
+/// ``PageCheck``.
 final class ConnectionFiles {
   /// The name under which SQLite finds this.
   let name: UnsafeMutablePointer<CChar>
   /// Whether SQLite asked for a file that is none of a vault's, which only a journal can have named.
   private(set) var wasAskedForAnotherFile = false
-  /// What stood in the place of the write-ahead log, and of the memory beside it, when SQLite opened the one and was seen to have the other; nil
-  /// where it has none open.
+  /// What stood in the place of the write-ahead log, and of the memory beside it, when SQLite opened the one and was seen to have
+  /// the other; nil where it has none open.
   private var log: [String: FileIdentity?]?
 
   private let base: UnsafeMutablePointer<sqlite3_vfs>
@@ -58,8 +59,8 @@ final class ConnectionFiles {
     methods.deallocate()
   }
 
-  /// Whether the write-ahead log that SQLite has open still has its name: one that was removed takes commits which nobody will read. Within a
-  /// transaction.
+  /// Whether the write-ahead log that SQLite has open still has its name: one that was removed takes commits which nobody will
+  /// read. Within a transaction.
   func isLogInPlace() throws(StoreError) -> Bool {
     guard let log else { return true }
     for suffix in ["-wal", "-shm"] {
@@ -123,7 +124,8 @@ final class ConnectionFiles {
 }
 
 extension ConnectionFiles {
-  /// What kinds of file SQLite opens by a name, what that is beside the database's own, and whether pages are read from it that it believes.
+  /// What kinds of file SQLite opens by a name, what that is beside the database's own, and whether pages are read from it that
+  /// it believes.
   fileprivate static let kinds: [(flag: Int32, suffix: String, hasPages: Bool)] = [
     (SQLITE_OPEN_MAIN_DB, "", true), (SQLITE_OPEN_MAIN_JOURNAL, "-journal", false), (SQLITE_OPEN_WAL, "-wal", true),
   ]

@@ -2,8 +2,8 @@ internal import CCofferSQLite
 
 /// Looks at the pages of a database as SQLite reads them, before it believes them.
 ///
-/// Two things that a page says cost SQLite time and memory out of all proportion to the file, whatever limits a connection has. It reads
-/// the whole content of a tree's cell to compare a key with it, and the pages that a cell goes on over may lead back to
+/// Two things that a page says cost SQLite time and memory out of all proportion to the file, whatever limits a connection has.
+/// It reads the whole content of a tree's cell to compare a key with it, and the pages that a cell goes on over may lead back to
 /// themselves, so that a few hundred bytes stand for 2 GiB. And it compiles every row of the schema before it answers anything.
 /// Source: SQLite, "Database File Format", 1.6 and 2.6.
 enum PageCheck {
@@ -11,8 +11,8 @@ enum PageCheck {
   /// Where the tree of page 1 begins.
   private static let fileHeader = 100
 
-  /// Whether `page` may be handed to SQLite. What is no page of a tree may: its first byte is the highest of a page's number, 0 in every
-  /// file of fewer than 2^24 pages (``Limits/mostPages``).
+  /// Whether `page` may be handed to SQLite. What is no page of a tree may: its first byte is the highest of a page's number, 0
+  /// in every file of fewer than 2^24 pages (``Limits/mostPages``).
   static func accepts(_ page: UnsafeRawBufferPointer) -> Bool {
     let isFirst = page.prefix(magic.utf8CodeUnitCount).elementsEqual(UnsafeRawBufferPointer(start: magic.utf8Start, count: 16))
     let start = isFirst ? fileHeader : 0
@@ -26,8 +26,8 @@ enum PageCheck {
     }
   }
 
-  /// Whether no cell of the tree's page has a content of more than `most` bytes. What points beyond the page is left to SQLite, which
-  /// looks at that itself (`cell_size_check`).
+  /// Whether no cell of the tree's page has a content of more than `most` bytes. What points beyond the page is left to SQLite,
+  /// which looks at that itself (`cell_size_check`).
   private static func hasShortCells(
     _ page: UnsafeRawBufferPointer, _ start: Int, pointers: Int, payload: Int, most: Int
   ) -> Bool {
@@ -47,8 +47,8 @@ enum PageCheck {
     Int(page[offset]) << 8 | Int(page[offset + 1])
   }
 
-  /// The number of up to nine bytes at `offset`: seven bits in each, the highest first, and all eight of the ninth. Of one that is
-  /// longer than any content may be, only that it is.
+  /// The number of up to nine bytes at `offset`: seven bits in each, the highest first, and all eight of the ninth. Of one that
+  /// is longer than any content may be, only that it is.
   private static func length(_ page: UnsafeRawBufferPointer, _ offset: Int) -> Int {
     var number = 0
     for place in offset..<min(offset + 5, page.count) {
@@ -59,8 +59,8 @@ enum PageCheck {
   }
 }
 
-/// SQLite's methods of one open file, of which `xRead` is replaced: it looks at pages, and a disk that fails is no damage. They lie at the place that the file points to, so that what follows
-/// them here is found from the file alone.
+/// SQLite's methods of one open file, of which `xRead` is replaced: it looks at pages, and a disk that fails is no damage. They
+/// lie at the place that the file points to, so that what follows them here is found from the file alone.
 struct CheckedMethods {
   private var methods = sqlite3_io_methods()
   private var base: UnsafePointer<sqlite3_io_methods>?
@@ -89,8 +89,8 @@ struct CheckedMethods {
     let checked = UnsafeRawPointer(methods).assumingMemoryBound(to: CheckedMethods.self)
     guard let base = checked.pointee.base else { return SQLITE_IOERR }
     let code = base.pointee.xRead(file, bytes, count, offset)
-    // The disk failed, and nothing is known of the bytes. SQLite would tell of this code as of a damaged file (vdbe.c), and whoever reads
-    // that restores a backup over a vault that is sound.
+    // The disk failed, and nothing is known of the bytes. SQLite would tell of this code as of a damaged file (vdbe.c), and
+    // whoever reads that restores a backup over a vault that is sound.
     if code == coffer_sqlite3_ioerr_corruptfs { return coffer_sqlite3_ioerr_read }
     guard code == SQLITE_OK, count >= 512, count & (count - 1) == 0, !checked.pointee.isUnchecked else { return code }
     return PageCheck.accepts(UnsafeRawBufferPointer(start: bytes, count: Int(count))) ? code : SQLITE_CORRUPT

@@ -39,8 +39,8 @@ enum Schema {
   }
 }
 
-/// Compares a file's tables with ``Schema`` before any statement touches one. Whoever can write the file can add a trigger, a view or
-/// an index, or give two tables one tree, and so make a harmless statement do something else.
+/// Compares a file's tables with ``Schema`` before any statement touches one. Whoever can write the file can add a trigger, a
+/// view or an index, or give two tables one tree, and so make a harmless statement do something else.
 struct SchemaCheck {
   private let connection: Connection
   private var missing = Dictionary(uniqueKeysWithValues: Schema.tables.map { ($0.name, $0.sql) })
@@ -48,8 +48,8 @@ struct SchemaCheck {
 
   /// Checks the file that `connection` has open, within a transaction, and returns SQLite's own count of changes to its tables.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for anything more or anything else than ``Schema/tables``, and
-  ///   `.damaged` for less.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for anything more or anything else than
+  ///   ``Schema/tables``, and `.damaged` for less.
   static func run(on connection: Connection) throws(StoreError) -> Int64 {
     var check = SchemaCheck(connection)
     try check.checkVersion()

@@ -4,14 +4,15 @@ internal import SystemPackage
 
 /// Ends a statement that takes more steps than a file of its size has rows for.
 ///
-/// Pages that somebody crafted can lead back to each other. Each is sound by itself, and SQLite reads a dozen of them as a tree of 110^20 rows:
-/// `quick_check` alone looks for a page that is met twice (sqlite.org/pragma.html). Where Coffer takes the rows one by one, a scan ends
-/// at the first that does not ascend. Where one statement counts, changes or copies rows, the loop is SQLite's own, and ends here.
+/// Pages that somebody crafted can lead back to each other. Each is sound by itself, and SQLite reads a dozen of them as a tree
+/// of 110^20 rows: `quick_check` alone looks for a page that is met twice (sqlite.org/pragma.html). Where Coffer takes the rows
+/// one by one, a scan ends at the first that does not ascend. Where one statement counts, changes or copies rows, the loop is
+/// SQLite's own, and ends here.
 final class StepLimit {
   /// Steps of SQLite's between two looks at the count: some 10 ms, measured.
   private static let stride: Int32 = 1_000_000
-  /// A row takes 6 bytes of a page at least, a cell of 4 and its place (sqlite.org/fileformat2.html, 1.6), and no statement on a vault's
-  /// tables takes 24 steps for a row.
+  /// A row takes 6 bytes of a page at least, a cell of 4 and its place (sqlite.org/fileformat2.html, 1.6), and no statement on a
+  /// vault's tables takes 24 steps for a row.
   private static let stepsPerByte = 4
 
   private let path: FilePath

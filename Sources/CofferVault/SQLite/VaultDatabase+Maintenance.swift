@@ -28,7 +28,8 @@ extension VaultDatabase {
   /// Writes a copy of this moment's state to a new file at `target`, needing no key, and checks it by opening it.
   ///
   /// - Parameter progress: called after each step with the pages that are copied and their total.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.busy`, `.io`; nothing is left behind then.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.busy`, `.io`; nothing is left behind
+  ///   then.
   func backUp(to target: FilePath, progress: (Int, Int) -> Void) throws(StoreError) {
     let made = try NewDatabase(at: target).make(Connection.Options()) { copy throws(StoreError) in
       // One read transaction around all steps: the copy is of one moment, and no writer has it begin anew.
@@ -48,7 +49,8 @@ extension VaultDatabase {
     guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
       throw copy.failure(sqlite3_extended_errcode(copy.handle), "begin the copy")
     }
-    // What is copied is not looked into, so that a damaged file can be kept. Its pages do not stay in the cache, as if they were sound.
+    // What is copied is not looked into, so that a damaged file can be kept. Its pages do not stay in the cache, as if they were
+    // sound.
     connection.files.readsPagesUnchecked(true)
     defer {
       connection.files.readsPagesUnchecked(false)
@@ -68,9 +70,9 @@ extension VaultDatabase {
 
   // MARK: What a rotation needs beside reading and writing records
 
-  /// With room for 64 MiB of pages instead of SQLite's 2 for a body that touches every page in random order: what does not fit goes to the
-  /// write-ahead log and back, row after row. Measured with 10 000 records: 28 000 writes without. With room for 1 MiB for one that reads
-  /// many rows in the order of the file.
+  /// With room for 64 MiB of pages instead of SQLite's 2 for a body that touches every page in random order: what does not fit
+  /// goes to the write-ahead log and back, row after row. Measured with 10 000 records: 28 000 writes without. With room for 1
+  /// MiB for one that reads many rows in the order of the file.
   func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError) {
     try withCache(kibibytes: work == .rewriting ? 65_536 : 1024, body)
   }
@@ -79,8 +81,8 @@ extension VaultDatabase {
     let usual = try connection.number("PRAGMA cache_size")
     try connection.execute("PRAGMA cache_size=-\(kibibytes)")
     defer {
-      // To set it SQLite reads the schema, which may fail. What `body` did holds all the same, and an error would deny that: all that this
-      // costs is memory.
+      // To set it SQLite reads the schema, which may fail. What `body` did holds all the same, and an error would deny that: all
+      // that this costs is memory.
       do throws(StoreError) { try connection.execute("PRAGMA cache_size=\(usual)") } catch {}
     }
     return try body()
@@ -98,7 +100,8 @@ extension VaultDatabase {
 
   /// Has SQLite look at every page: that each belongs to one table or to the list of free ones, and is as it should be.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged``. What SQLite says of it is made of the file's own numbers, and is not repeated.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged``. What SQLite says of it is made of the file's own numbers, and is not
+  ///   repeated.
   func checkStorage(_ what: String) throws(StoreError) {
     guard try connection.text("PRAGMA quick_check(1)") != "ok" else { return }
     throw StoreError(
@@ -108,11 +111,12 @@ extension VaultDatabase {
 
   /// Rewrites the file and empties its log, outside any transaction, so that no byte of a deleted row is left in either.
   ///
-  /// SQLite overwrites a deleted row where it lies (`secure_delete`), but not the copies that it left on other pages when it moved the row:
-  /// of 4 000 removed rows two or three stayed, measured. Only rewriting removes these.
+  /// SQLite overwrites a deleted row where it lies (`secure_delete`), but not the copies that it left on other pages when it
+  /// moved the row: of 4 000 removed rows two or three stayed, measured. Only rewriting removes these.
   ///
   /// - Parameter rewriting: false to empty the log only.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` when another process keeps reading or writing, `.noSpace`, `.io`; nothing is lost then.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` when another process keeps reading or writing, `.noSpace`, `.io`; nothing
+  ///   is lost then.
   func removeOldBytes(rewriting: Bool) throws(StoreError) {
     sqlite3_busy_timeout(connection.handle, scrubPatience)
     defer { sqlite3_busy_timeout(connection.handle, connection.options.busyMilliseconds) }

@@ -33,7 +33,8 @@ extension VaultDatabase {
     }
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an index of another length, another bucket or out of order; what `body` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an index of another length, another bucket or out of order; what
+  ///   `body` throws.
   func forEachIndex(
     inBucket bucket: Int,
     _ body: (_ idx: UnsafeRawBufferPointer, _ rid: UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -56,8 +57,8 @@ extension VaultDatabase {
     }
   }
 
-  /// An UPDATE writes over a row of the same length where it lies, in one page; a REPLACE takes the row out and puts another in, and may
-  /// move its neighbors both times.
+  /// An UPDATE writes over a row of the same length where it lies, in one page; a REPLACE takes the row out and puts another in,
+  /// and may move its neighbors both times.
   func putRecord(
     at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, over standing: RecordPlace
   ) throws(StoreError) {

@@ -25,8 +25,8 @@ final class VaultDatabase: VaultRows {
   /// Opens the vault at `path` once everything that can be checked from outside is as it should be: folder, file, side files,
   /// kind of file, tables.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied`, `.busy`, `.readOnly` (the file cannot be
-  ///   written and `options` do not say read only), `.io`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied`,
+  ///   `.busy`, `.readOnly` (the file cannot be written and `options` do not say read only), `.io`.
   static func open(
     _ path: FilePath, _ options: Connection.Options = .init()
   ) throws(StoreError) -> sending VaultDatabase {
@@ -41,10 +41,11 @@ final class VaultDatabase: VaultRows {
     return try VaultDatabase(Connection(file, options))
   }
 
-  /// Opens the vault at `path`, to be read alone where it cannot be written: every write then throws ``/CofferPlatform/StoreError/Kind/readOnly``.
+  /// Opens the vault at `path`, to be read alone where it cannot be written: every write then throws
+  /// ``/CofferPlatform/StoreError/Kind/readOnly``.
   ///
-  /// - Parameter isBrief: whether it is closed soon. On a full disk others are then kept waiting meanwhile, as there is no room for the memory
-  ///   that SQLite shares with them.
+  /// - Parameter isBrief: whether it is closed soon. On a full disk others are then kept waiting meanwhile, as there is no room
+  ///   for the memory that SQLite shares with them.
   static func openToRead(_ path: FilePath, isBrief: Bool = true) throws(StoreError) -> sending VaultDatabase {
     do throws(StoreError) { return try open(path) } catch {
       switch error.kind {
@@ -60,7 +61,8 @@ final class VaultDatabase: VaultRows {
     }
   }
 
-  /// Opens the file alone, where it is this user's and nothing stands beside it, in a folder that is not to be trusted with a file of SQLite's.
+  /// Opens the file alone, where it is this user's and nothing stands beside it, in a folder that is not to be trusted with a
+  /// file of SQLite's.
   ///
   /// - Throws: `error` where this does not help.
   private static func openFile(
@@ -161,7 +163,8 @@ final class VaultDatabase: VaultRows {
     schemaVersion = try SchemaCheck.run(on: connection)
   }
 
-  /// Costs one `lstat`; a commit looks at the log, too. A mirror that was refreshed is a file of its own, and the one that is open as good as it was.
+  /// Costs one `lstat`; a commit looks at the log, too. A mirror that was refreshed is a file of its own, and the one that is
+  /// open as good as it was.
   func isInPlace() throws(StoreError) -> Bool { if connection.options.isMirror { true } else { try connection.file.isInPlace() } }
 
   /// SQLite finds each row where it is asked for.
@@ -183,7 +186,8 @@ extension VaultDatabase {
   /// The file appears under its name once it is complete and durable; when this throws, nothing is left behind, but for what
   /// ``OpenFolder/synchronize()`` throws.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`, and what `fill` throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`, and what `fill`
+  ///   throws.
   static func create(
     at path: FilePath, _ options: Connection.Options = .init(), fill: (VaultDatabase) throws(StoreError) -> Void
   ) throws(StoreError) -> sending VaultDatabase {
@@ -205,8 +209,8 @@ extension VaultDatabase {
     }
   }
 
-  /// Removes the vault that was made at `path` just now and that nobody knows of yet, once it is closed. Where it cannot be removed it
-  /// stays, whole.
+  /// Removes the vault that was made at `path` just now and that nobody knows of yet, once it is closed. Where it cannot be
+  /// removed it stays, whole.
   static func remove(_ path: FilePath) {
     // The vault first: what is left beside it without it would be taken for a part of the next one.
     guard path.withPlatformString({ unlink($0) }) == 0 else { return }

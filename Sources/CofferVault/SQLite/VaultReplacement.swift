@@ -2,9 +2,9 @@ internal import CCofferSQLite
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Replaces all of a vault's content by another's, in one transaction that SQLite makes: other processes that have the file open see
-/// it as a commit. A file renamed over theirs would leave them writing to one that no longer has a name, and the last of them to
-/// close would remove the new file's write-ahead log.
+/// Replaces all of a vault's content by another's, in one transaction that SQLite makes: other processes that have the file open
+/// see it as a commit. A file renamed over theirs would leave them writing to one that no longer has a name, and the last of them
+/// to close would remove the new file's write-ahead log.
 final class VaultReplacement {
   private var backup: OpaquePointer?
   private let target: VaultDatabase

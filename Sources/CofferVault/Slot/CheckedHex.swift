@@ -1,7 +1,8 @@
 internal import CCofferSodium
 internal import CofferMemory
 
-/// 32 bytes as text: a mark, 64 lowercase hexadecimal digits, and eight more of the bytes' digest, which tell a mistyped or cut copy.
+/// 32 bytes as text: a mark, 64 lowercase hexadecimal digits, and eight more of the bytes' digest, which tell a mistyped or cut
+/// copy.
 struct CheckedHex: Sendable {
   let mark: StaticString
   /// What the text is, for messages.

@@ -5,8 +5,8 @@ internal import CofferStorage
 
 /// An identity: an X25519 key pair whose public half, the ``Recipient``, lets others give its holder a way into a vault.
 ///
-/// The file reads `PVID1-`, 64 lowercase hexadecimal digits of the secret key, and eight more of its digest, which tell a mistyped
-/// or cut copy. It is as secret as a key file.
+/// The file reads `PVID1-`, 64 lowercase hexadecimal digits of the secret key, and eight more of its digest, which tell a
+/// mistyped or cut copy. It is as secret as a key file.
 public enum Identity {
   private static let text = CheckedHex(mark: "PVID1-", name: "identity")
 
@@ -30,7 +30,8 @@ public enum Identity {
     return Recipient(key: key.withUnsafeBytes { KeyAgreement.publicKey(of: $0) })
   }
 
-  /// The content of an identity file with one more invitation, or, where it has one to the same vault, with this one in its place.
+  /// The content of an identity file with one more invitation, or, where it has one to the same vault, with this one in its
+  /// place.
   ///
   /// - Throws: `StoreError` `.damaged` for a content that is no identity, `.tooLarge` beyond ``Invitation/most``, `.memory`.
   public static func adding(_ invitation: Invitation, to content: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
@@ -102,8 +103,8 @@ public enum Identity {
   }
 }
 
-/// The public half of an ``Identity``: who has it can add a slot for the identity's holder. Not secret, but worth checking: a slot
-/// for someone else's key lets them in.
+/// The public half of an ``Identity``: who has it can add a slot for the identity's holder. Not secret, but worth checking: a
+/// slot for someone else's key lets them in.
 public struct Recipient: Sendable, Hashable, CustomStringConvertible {
   private static let text = CheckedHex(mark: "PVPUB1-", name: "recipient")
   let key: PublicKey32

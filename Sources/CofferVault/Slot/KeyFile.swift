@@ -4,8 +4,9 @@ internal import CofferStorage
 
 /// A key file: one that was generated here, or any other file of some length.
 ///
-/// A generated file reads `PVKEY1-`, 64 lowercase hexadecimal digits, and eight more of the key's digest, which tell a mistyped or
-/// cut copy. Any other file stands for the digest of its content, and counts only beside a passphrase: a photo is a guessable key.
+/// A generated file reads `PVKEY1-`, 64 lowercase hexadecimal digits, and eight more of the key's digest, which tell a mistyped
+/// or cut copy. Any other file stands for the digest of its content, and counts only beside a passphrase: a photo is a guessable
+/// key.
 public struct KeyFile: ~Copyable, Sendable {
   /// Below 32 bytes a file can hardly hold a key.
   static let smallest = 32
@@ -20,7 +21,8 @@ public struct KeyFile: ~Copyable, Sendable {
 
   /// Reads a file's content.
   ///
-  /// - Throws: `.damaged` for a file that begins like a generated one and is none, `.unfitSecret` below ``smallest``, `.tooLarge`.
+  /// - Throws: `.damaged` for a file that begins like a generated one and is none, `.unfitSecret` below ``smallest``,
+  ///   `.tooLarge`.
   init(content: borrowing SecretBytes) throws(StoreError) {
     let isGenerated = content.withUnsafeBytes { Self.text.begins($0) }
     let key = try content.withUnsafeBytes { (content) throws(StoreError) in

@@ -7,8 +7,8 @@ internal import CofferStorage
 struct ControlGroup: Equatable {
   /// Bytes, at most.
   let limit: Int
-  /// Bytes that cannot be given back: what is charged to the group less the pages of files that nobody has used of late. A container
-  /// that has read large files is always full by the first number alone.
+  /// Bytes that cannot be given back: what is charged to the group less the pages of files that nobody has used of late. A
+  /// container that has read large files is always full by the first number alone.
   let taken: Int
 
   /// What may still be taken.
@@ -54,7 +54,8 @@ struct ControlGroup: Equatable {
   /// A process's place in one hierarchy.
   struct Hierarchy: Equatable {
     let version: Version
-    /// The group's folder and all above it, the root first. A container sees its own group as the root, whatever its name outside.
+    /// The group's folder and all above it, the root first. A container sees its own group as the root, whatever its name
+    /// outside.
     let folders: [String]
   }
 
@@ -81,8 +82,8 @@ struct ControlGroup: Equatable {
   private static func number(_ text: String) -> Int? { KernelFile.lines(text).first.flatMap { Int($0) } }
 }
 
-/// How much memory Argon2id may take: what is available to this process, less a reserve, so that unlocking a vault never makes the
-/// kernel kill a program.
+/// How much memory Argon2id may take: what is available to this process, less a reserve, so that unlocking a vault never makes
+/// the kernel kill a program.
 enum MemoryLimit {
   /// Left to the rest of the process.
   static let reserve = 32 * 1024 * 1024

@@ -4,8 +4,8 @@ internal import CofferStorage
 
 /// A slot in the making: all of it but its boxes.
 ///
-/// Argon2id runs here, and no transaction may wait for it; the boxes are made within the transaction that adds the slot, when it is
-/// known which key the vault then has.
+/// Argon2id runs here, and no transaction may wait for it; the boxes are made within the transaction that adds the slot, when it
+/// is known which key the vault then has.
 struct NewSlot: ~Copyable, Sendable {
   let frame: SlotFrame
   /// IKM of the slot; nil for a recipient.

@@ -79,7 +79,8 @@ struct OpenSlot: ~Copyable, Sendable {
     return slot
   }
 
-  /// The key of the epoch that `header` is of, for the secret that is kept. It changes nothing: who made the header is to be proven first.
+  /// The key of the epoch that `header` is of, for the secret that is kept. It changes nothing: who made the header is to be
+  /// proven first.
   ///
   /// - Throws: `.locked` when the slot is gone or was given to another key pair, `.tampered` when its box does not open.
   borrowing func key(in header: VaultHeader, place: String?) throws(StoreError) -> VaultKey {
@@ -105,7 +106,8 @@ struct OpenSlot: ~Copyable, Sendable {
     frame = try slot(in: header, place).frame
   }
 
-  /// Takes over the key of the epoch that `header`, which this process wrote or has proven, is of. On an error nothing has changed.
+  /// Takes over the key of the epoch that `header`, which this process wrote or has proven, is of. On an error nothing has
+  /// changed.
   ///
   /// - Throws: what ``key(in:path:)`` throws.
   mutating func reopen(in header: VaultHeader, place: String? = nil) throws(StoreError) {

@@ -16,7 +16,8 @@ enum PassphrasePolicy {
   ///
   /// - Parameter wanted: a caller's own choice; nil measures this machine, which takes one Argon2id run.
   /// - Parameter memory: bytes that Argon2id may use.
-  /// - Throws: `.unfitSecret` for a choice below `floor`, `.kdfMemory` for a cost that this machine cannot run or no reader accepts.
+  /// - Throws: `.unfitSecret` for a choice below `floor`, `.kdfMemory` for a cost that this machine cannot run or no reader
+  ///   accepts.
   static func cost(
     _ wanted: PassphraseCost?, floor: PassphraseCost, memory: Int
   ) throws(StoreError) -> PassphraseCost {
@@ -60,9 +61,9 @@ extension PassphraseCost {
   /// Passes times MiB: what a run costs in time.
   var work: UInt64 { UInt64(passes) * UInt64(mebibytes) }
 
-  /// What a run costs in time where it is tried for a stranger, in MiB of traffic: the passes, and two more for memory that the system
-  /// has to clear and map first. Of 2 GiB, one pass alone takes 0.9 s and a whole run of one pass 2.1 s, measured; without the two, a
-  /// file's cheapest way to cost time would be few passes over much memory.
+  /// What a run costs in time where it is tried for a stranger, in MiB of traffic: the passes, and two more for memory that the
+  /// system has to clear and map first. Of 2 GiB, one pass alone takes 0.9 s and a whole run of one pass 2.1 s, measured; without
+  /// the two, a file's cheapest way to cost time would be few passes over much memory.
   var effort: UInt64 { (UInt64(passes) + 2) * UInt64(mebibytes) }
 
   /// The least cost that is below neither of two.
@@ -73,7 +74,7 @@ extension PassphraseCost {
   /// Whether this costs less than `floor` in passes or in memory.
   package func isBelow(_ floor: PassphraseCost) -> Bool { passes < floor.passes || mebibytes < floor.mebibytes }
 
-  /// The least that a passphrase should cost today, and the floor of a vault whose own cost was measured: 3 passes over 64 MiB, which
-  /// RFC 9106 (section 4) recommends where memory is scarce; 64 ms measured.
+  /// The least that a passphrase should cost today, and the floor of a vault whose own cost was measured: 3 passes over 64 MiB,
+  /// which RFC 9106 (section 4) recommends where memory is scarce; 64 ms measured.
   public static let floor = PassphraseCost(passes: 3, mebibytes: 64)
 }

@@ -7,10 +7,10 @@ internal import CofferStorage
 enum SlotSearch {
   private static let order: [[SlotKind]] = [[.keyFile], [.recoveryCode], [.recipient], [.passphraseAndKeyFile, .passphrase]]
 
-  /// What one search may cost, in ``PassphraseCost/effort``: 32 GiB of traffic, 14 s measured. Whoever writes the file chooses how
-  /// many slots there are and what each costs: sixteen at the bound of a single one would take two minutes. Sixteen of the standard
-  /// cost, 3 passes over 256 MiB, take 20 GiB; and as the cheapest are tried first, no slots that others add keep one of up to
-  /// 6 passes over 256 MiB from its turn.
+  /// What one search may cost, in ``PassphraseCost/effort``: 32 GiB of traffic, 14 s measured. Whoever writes the file chooses
+  /// how many slots there are and what each costs: sixteen at the bound of a single one would take two minutes. Sixteen of the
+  /// standard cost, 3 passes over 256 MiB, take 20 GiB; and as the cheapest are tried first, no slots that others add keep one of
+  /// up to 6 passes over 256 MiB from its turn.
   static let mostWork: UInt64 = 32 * 1024
 
   /// Whether Argon2id may run: callers let one run at a time.
@@ -23,9 +23,10 @@ enum SlotSearch {
   /// - Parameters:
   ///   - memory: bytes that Argon2id may use; see ``MemoryLimit``.
   ///   - mostWork: what all runs together may cost.
-  /// - Throws: `.wrongSecret` when none opens, which a slot edited with care looks like too; `.tampered` when a slot knew the secret
-  ///   and its box did not open, `.damaged` when its own part tells of an epoch that cannot be; `.kdfMemory` when a slot that may fit could not be tried; `.noCredentials`, and for a
-  ///   credential that is none of its kind `.unfitSecret`, `.damaged`, `.tooLarge` or `.wrongSecret`.
+  /// - Throws: `.wrongSecret` when none opens, which a slot edited with care looks like too; `.tampered` when a slot knew the
+  ///   secret and its box did not open, `.damaged` when its own part tells of an epoch that cannot be; `.kdfMemory` when a slot
+  ///   that may fit could not be tried; `.noCredentials`, and for a credential that is none of its kind `.unfitSecret`,
+  ///   `.damaged`, `.tooLarge` or `.wrongSecret`.
   static func open(
     _ header: VaultHeader, with credentials: consuming Credentials, memory: Int, mostWork: UInt64 = mostWork, place: String? = nil
   ) throws(StoreError) -> OpenSlot {

@@ -2,8 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer doctor --fix` and `coffer set --secret` are killed at each of their system calls on files. Afterwards each secret is where it was or
-/// in the vault, the next command leaves no trace of what moved, and the same command brings the rest in.
+/// `coffer doctor --fix` and `coffer set --secret` are killed at each of their system calls on files. Afterwards each secret is
+/// where it was or in the vault, the next command leaves no trace of what moved, and the same command brings the rest in.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` at every call.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import CofferCLI
 
-/// What an import reads may come from anyone: mutations of sound files are read or refused by name, and never end the process. The
-/// short form takes some; `COFFER_LONG_TESTS=1` a million.
+/// What an import reads may come from anyone: mutations of sound files are read or refused by name, and never end the process.
+/// The short form takes some; `COFFER_LONG_TESTS=1` a million.
 @Suite(.tags(.campaign), .wholeRun)
 struct ImportFuzzCampaign {
   private static let seeds = [

@@ -2,8 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Each system call on files that `coffer init` makes fails once. Afterwards there is no vault and a next init makes one, or the vault that
-/// is there opens with the key file that was written for it.
+/// Each system call on files that `coffer init` makes fails once. Afterwards there is no vault and a next init makes one, or the
+/// vault that is there opens with the key file that was written for it.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` at every call.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)

@@ -2,8 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer vault join --save` is killed at each of its system calls on files. Afterwards the identity's file has its old content or its new
-/// one, the vault is whole, and the same command joins it.
+/// `coffer vault join --save` is killed at each of its system calls on files. Afterwards the identity's file has its old content
+/// or its new one, the vault is whole, and the same command joins it.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` at every call.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)

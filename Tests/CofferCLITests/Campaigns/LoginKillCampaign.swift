@@ -2,8 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer auth login`, `refresh` and `logout` are killed at each of their system calls on files and sockets. Afterwards the vault is sound,
-/// the old login stands or the new one, no token is in any file but sealed, and the next command works.
+/// `coffer auth login`, `refresh` and `logout` are killed at each of their system calls on files and sockets. Afterwards the
+/// vault is sound, the old login stands or the new one, no token is in any file but sealed, and the next command works.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` at every call, or at one of so many.
 @Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)

@@ -2,8 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer vault mirror` is killed at its system calls on files, the first time and later. Afterwards the mirror is the old one or the new one,
-/// whole, and is read; where there was none, there may be none. The next refresh works.
+/// `coffer vault mirror` is killed at its system calls on files, the first time and later. Afterwards the mirror is the old one
+/// or the new one, whole, and is read; where there was none, there may be none. The next refresh works.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` at every call.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)

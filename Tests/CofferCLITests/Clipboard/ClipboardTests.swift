@@ -99,7 +99,8 @@ struct ClipboardTests {
   }
 
   @Test(arguments: [
-    // A tool that never tells what the clipboard holds, one that fails to clear it once, and one that says of what kind it is alone.
+    // A tool that never tells what the clipboard holds, one that fails to clear it once, and one that says of what kind it is
+    // alone.
     (86_311, "*-in) cat > clip;; *) exit 1;; esac", ""),
     (86_312, "*-in) cat > new; [ -s new ] || [ -e tried ] || { touch tried; exit 1; }; mv new clip;; *) cat clip;; esac", ""),
     (86_313, "*-in) cat > clip;; *TARGETS) echo UTF8_STRING;; *) exit 1;; esac", ""),

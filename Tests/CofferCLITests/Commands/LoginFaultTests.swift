@@ -178,7 +178,8 @@ import Testing
     guard access("/usr/bin/strace", X_OK) == 0,
       try login(byAgentBelow: ["/usr/bin/strace", "-f", "-qq", "-o", log, "-e", "trace=sendto"], home, server)?.status == 0
     else { try Test.skip("strace cannot trace an agent here") }
-    // strace counts the calls of each thread by itself, and a connection has a thread: the last answer of the busiest is that to the login.
+    // strace counts the calls of each thread by itself, and a connection has a thread: the last answer of the busiest is that to
+    // the login.
     let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").filter { $0.contains(" sendto(") }
     let threads = Dictionary(grouping: lines) { $0.prefix { $0 != " " } }
     let most = try #require(threads.values.map(\.count).max())

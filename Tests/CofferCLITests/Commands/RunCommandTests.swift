@@ -171,7 +171,8 @@ struct RunCommandTests {
   func `with --mask a signal that comes before coffer knows that the command runs goes to it, closed pipes too`() throws {
     let home = try home()
     for (signal, number) in [("PIPE", 13), ("TERM", 15)] {
-      // What coffer does to its own signals once the command runs waits for a tenth of a second. A command that is told nothing ends by itself.
+      // What coffer does to its own signals once the command runs waits for a tenth of a second. A command that is told nothing
+      // ends by itself.
       let script = "trap 'exit 45' \(number); kill -\(signal) $PPID; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5; done; exit 9"
       let answer = try home.program([
         "strace", "-qq", "-o", home.path + "/trace", "-e", "trace=rt_sigaction", "-e", "inject=rt_sigaction:delay_enter=100000",

@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 extension Home {
-  /// A file system of its own in the home's folder `disk`, so small that it can be filled; the test is skipped where none can be mounted.
+  /// A file system of its own in the home's folder `disk`, so small that it can be filled; the test is skipped where none can be
+  /// mounted.
   ///
   /// - Parameter size: as tmpfs takes it.
   func smallDisk(_ size: String) throws -> SmallDisk {

@@ -36,8 +36,8 @@ final class Home {
     if mode & 0o111 == 0 {
       try content.write(to: URL(fileURLWithPath: file))
     } else {
-      // By another program: a test beside this one may start a program just then, which holds what is open for writing here until its exec,
-      // and nobody can execute the file meanwhile.
+      // By another program: a test beside this one may start a program just then, which holds what is open for writing here until
+      // its exec, and nobody can execute the file meanwhile.
       try content.write(to: URL(fileURLWithPath: file + ".new"))
       defer { unlink(file + ".new") }
       let copy = Process()

@@ -21,13 +21,14 @@ struct TracedCall: CustomStringConvertible {
 }
 
 extension Home {
-  /// The words before a program that cannot hide itself, so that an ordinary user sees its memory, its environment, and in strace(1) its paths.
+  /// The words before a program that cannot hide itself, so that an ordinary user sees its memory, its environment, and in
+  /// strace(1) its paths.
   static let visible = [
     URL(fileURLWithPath: coffer).deletingLastPathComponent().appendingPathComponent("TestTool").path, "visible",
   ]
 
-  /// Runs `coffer` with the words of `line` under strace(1) with `options`, which writes to the file `trace`; the test is skipped where nothing
-  /// can be traced, and fails where a fault is asked for and none happened.
+  /// Runs `coffer` with the words of `line` under strace(1) with `options`, which writes to the file `trace`; the test is skipped
+  /// where nothing can be traced, and fails where a fault is asked for and none happened.
   func traced(
     _ options: [String], _ line: String, in input: String = "", _ location: SourceLocation = #_sourceLocation
   ) throws -> (status: Int32, out: String, err: String) {

@@ -58,7 +58,8 @@ struct OfflineTests {
       #expect(told.out.contains(answer) && told.err == note, "\(line): \(told.status) \(told.out) \(told.err)")
     }
     try home.transcript("vault backup --quiet \(home.path)/copy")
-    // By each way that writes: through items, through the key, as a new vault, in the vault's place, with what is stored next, at the agent.
+    // By each way that writes: through items, through the key, as a new vault, in the vault's place, with what is stored next, at
+    // the agent.
     for line in [
       "vault set web ada", "vault delete web ada --yes", "set token --secret", "vault rotate --yes", "vault repair",
       "vault pin accept", "init --new-key-file \(home.path)/k2", "recover", "vault restore \(home.path)/copy",

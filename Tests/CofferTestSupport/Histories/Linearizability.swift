@@ -1,5 +1,6 @@
 /// Whether what processes were told can be had by one operation after the other, each at a moment between its call and its answer
-/// (Herlihy and Wing 1990): the search of Wing and Gong, with Lowe's memory of what was tried (Testing for linearizability, 2017).
+/// (Herlihy and Wing 1990): the search of Wing and Gong, with Lowe's memory of what was tried (Testing for linearizability,
+/// 2017).
 public struct Linearizability {
   /// Operations about names that no other operation combines with theirs, by the time of their calls.
   private let operations: [RecordedOperation]
@@ -36,7 +37,8 @@ public struct Linearizability {
     }
   }
 
-  /// The operations by the names that they have to do with: a history fits if those of each group do (Herlihy and Wing, theorem 1).
+  /// The operations by the names that they have to do with: a history fits if those of each group do (Herlihy and Wing, theorem
+  /// 1).
   private static func groups(of history: [RecordedOperation]) -> [[RecordedOperation]] {
     var parent: [String: String] = [:]
     func root(_ name: String) -> String {

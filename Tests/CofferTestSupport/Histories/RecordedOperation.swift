@@ -1,4 +1,5 @@
-/// What one process asked of something shared, and what it was told: the call's time, the answer's, and parts that happen at one moment.
+/// What one process asked of something shared, and what it was told: the call's time, the answer's, and parts that happen at one
+/// moment.
 ///
 /// It knows nothing of stores: names and values are texts.
 public struct RecordedOperation: Sendable, Equatable {
@@ -45,8 +46,9 @@ extension RecordedOperation {
   ///
   /// `TIME PROCESS call PART… .` · `TIME PROCESS ok PART… .` · `TIME PROCESS failed .`
   ///
-  /// A part is `w:NAME=VALUE`, `r:NAME=VALUE` or `a:NAME=NUMBER`; in a call, what is read or answered is left out. An operation that failed
-  /// did not happen. One without a second line is pending. A line without its period is one that a kill has cut: it was never written.
+  /// A part is `w:NAME=VALUE`, `r:NAME=VALUE` or `a:NAME=NUMBER`; in a call, what is read or answered is left out. An operation
+  /// that failed did not happen. One without a second line is pending. A line without its period is one that a kill has cut: it
+  /// was never written.
   ///
   /// - Throws: ``UnreadableRecord``.
   public static func operations(in record: String) throws -> [RecordedOperation] {

@@ -136,8 +136,8 @@ final class SessionHome: Sendable {
     return try Self.wait(start("/usr/bin/strace", strace + [Self.tool] + arguments)).status
   }
 
-  /// Has the tool killed on entering its `number`th sync of the vault's log, while another process has both stores open, settles what was
-  /// left and is killed too. So nobody closes the log in order, and the next opening recovers what is in it.
+  /// Has the tool killed on entering its `number`th sync of the vault's log, while another process has both stores open, settles
+  /// what was left and is killed too. So nobody closes the log in order, and the next opening recovers what is in it.
   func killedAtSync(_ number: Int, _ arguments: String...) throws -> Int32 {
     let (settler, input, output) = (Process(), Pipe(), Pipe())
     settler.executableURL = URL(fileURLWithPath: Self.tool)

@@ -9,7 +9,8 @@ internal import CofferValues
 internal import Foundation
 internal import Testing
 
-/// What every way to observe promises: the present value first, then the newest whenever it is another, and no value twice in a row.
+/// What every way to observe promises: the present value first, then the newest whenever it is another, and no value twice in a
+/// row.
 @Suite struct ObservationRuleTests {
   struct Keys: KeySpace {
     let number = StorageKey("number", default: 0)

@@ -9,8 +9,8 @@ import Testing
 @testable import CofferVault
 
 /// A process that is killed at a system call, or whose call fails, in the midst of each kind of change. After it: what was
-/// acknowledged is there, the vault is the old one or the new one, `verify` is clean, the pins complain of nothing, the next write works,
-/// and no file holds plaintext.
+/// acknowledged is there, the vault is the old one or the new one, `verify` is clean, the pins complain of nothing, the next
+/// write works, and no file holds plaintext.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct FaultCampaign {
   /// What can be told of a vault before and after a step.
@@ -203,7 +203,8 @@ struct FaultCampaign {
     }
   }
 
-  /// Runs `body` for each step. Where a lock can never be had SQLite waits some ten seconds, so that the long form has a bench for each step.
+  /// Runs `body` for each step. Where a lock can never be had SQLite waits some ten seconds, so that the long form has a bench
+  /// for each step.
   private func forEachStep(
     _ title: String, of steps: [(name: String, new: Facts)] = Self.steps, withRollbackJournal: Bool = false,
     killed: Bool = false, _ body: @escaping @Sendable (Bench, (name: String, new: Facts)) throws -> Void

@@ -7,9 +7,9 @@ import Testing
 
 @testable import CofferVault
 
-/// A process that dies, or that no space is left for, as it restores over a newer key, goes back to an older one, or sees a vault for the first
-/// time by an invitation. After it: the vault is the old one or the new one, the same command can be given again, what was removed opens
-/// only what somebody said may come back, and the pins complain of nothing.
+/// A process that dies, or that no space is left for, as it restores over a newer key, goes back to an older one, or sees a vault
+/// for the first time by an invitation. After it: the vault is the old one or the new one, the same command can be given again,
+/// what was removed opens only what somebody said may come back, and the pins complain of nothing.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct MemberFaultCampaign {
   /// What is done, and what is there to be done with.

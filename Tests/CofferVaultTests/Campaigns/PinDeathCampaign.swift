@@ -53,9 +53,9 @@ struct PinDeathCampaign {
     tally.report("killed between commit and pin")
   }
 
-  /// A backup of an epoch older than the pin's, and a vault that is rebuilt with such a header. The restored one comes from the pin's key. The
-  /// rebuilt one does not, so the pin's two records get its key before the commit: whichever write the process dies at, the pin refuses
-  /// nothing that was committed so.
+  /// A backup of an epoch older than the pin's, and a vault that is rebuilt with such a header. The restored one comes from the
+  /// pin's key. The rebuilt one does not, so the pin's two records get its key before the commit: whichever write the process
+  /// dies at, the pin refuses nothing that was committed so.
   @Test(arguments: ["restore", "rebuild"]) func `what goes back behind the pin's key is accepted once committed`(
     step: String
   ) throws {

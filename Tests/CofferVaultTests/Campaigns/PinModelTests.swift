@@ -7,8 +7,9 @@ import Testing
 
 @testable import CofferVault
 
-/// The model of what a machine remembers of a vault does what the code does, and the code what the model does: see `Tests/Models`. The pin is
-/// a real one; the vault is the state that a transaction would read, and one caller makes the steps of all processes.
+/// The model of what a machine remembers of a vault does what the code does, and the code what the model does: see
+/// `Tests/Models`. The pin is a real one; the vault is the state that a transaction would read, and one caller makes the steps of
+/// all processes.
 @Suite(.serialized, .tags(.campaign), .wholeRun)
 struct PinModelTests {
   /// Seven commits, two deaths, and two copies that are put back.

@@ -7,9 +7,9 @@ import Testing
 
 @testable import CofferVault
 
-/// Power lost at any moment of a vault's life. All that the process gave to the disk is recorded, and replayed as a disk may have it
-/// afterwards: what was synchronized is there; of the rest any writes, torn at 512 bytes, and as many of the changes of names as
-/// the file system had got to. Then the vault is opened.
+/// Power lost at any moment of a vault's life. All that the process gave to the disk is recorded, and replayed as a disk may have
+/// it afterwards: what was synchronized is there; of the rest any writes, torn at 512 bytes, and as many of the changes of names
+/// as the file system had got to. Then the vault is opened.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct PowerLossCampaign {
   /// What the story has told by some moment.

@@ -7,8 +7,8 @@ import Testing
 
 @testable import CofferVault
 
-/// Stores whose rows were swapped, deleted, doubled, taken from another vault or from the vault's own past. SQLite finds all of them
-/// sound.
+/// Stores whose rows were swapped, deleted, doubled, taken from another vault or from the vault's own past. SQLite finds all of
+/// them sound.
 @Suite(.tags(.campaign), .wholeRun)
 struct RowForgeryCampaign {
   /// Takes the numbers of `cases` in turn on as many threads as the machine has for it.

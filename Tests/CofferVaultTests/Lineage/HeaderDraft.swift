@@ -43,7 +43,8 @@ struct LineageEntry: Sendable {
   }
 }
 
-/// A header as someone writes it who has all that goes into it, and follows the layout alone: numbers, orders and lists are as they are given.
+/// A header as someone writes it who has all that goes into it, and follows the layout alone: numbers, orders and lists are as
+/// they are given.
 struct HeaderDraft {
   var vault: VaultSalt
   var epoch: UInt64

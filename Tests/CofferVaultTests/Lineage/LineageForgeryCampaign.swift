@@ -7,8 +7,8 @@ import Testing
 
 @testable import CofferVault
 
-/// Whole vaults under keys of a forger's own, put in the place of a genuine one, before everybody who knows the genuine one from elsewhere: by
-/// whoever never had a key, and by a member who was removed.
+/// Whole vaults under keys of a forger's own, put in the place of a genuine one, before everybody who knows the genuine one from
+/// elsewhere: by whoever never had a key, and by a member who was removed.
 @Suite(.tags(.campaign), .wholeRun)
 struct LineageForgeryCampaign {
   enum Forger: String, CaseIterable, Sendable {

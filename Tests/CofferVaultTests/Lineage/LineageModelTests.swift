@@ -5,8 +5,8 @@ import Testing
 
 @testable import CofferVault
 
-/// Random histories of a vault's key, with forks and left-out epochs, beside a model that knows which key came from which. Headers are made by
-/// the library for what members do, and by hand for what others do.
+/// Random histories of a vault's key, with forks and left-out epochs, beside a model that knows which key came from which.
+/// Headers are made by the library for what members do, and by hand for what others do.
 @Suite(.tags(.campaign), .wholeRun)
 struct LineageModelTests {
   /// One key and the header under it.

@@ -8,8 +8,9 @@ import Testing
 
 @testable import CofferVault
 
-/// A vault of a key file's owner and a recipient, whose key was changed three times: the last time to remove another recipient. Slots of a
-/// recovery code and of the key file's owner stand beside; what each of them, the removed one and everybody else knows is at hand.
+/// A vault of a key file's owner and a recipient, whose key was changed three times: the last time to remove another recipient.
+/// Slots of a recovery code and of the key file's owner stand beside; what each of them, the removed one and everybody else knows
+/// is at hand.
 final class MemberVault {
   static let name = ItemName.sample
   static let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log"]
@@ -216,8 +217,8 @@ final class Onlooker {
 }
 
 extension TemporaryVault {
-  /// Puts a whole vault under `key` there: with the header `header`, as many replicas as a state can name, a generation far above any that was
-  /// seen, and one item.
+  /// Puts a whole vault under `key` there: with the header `header`, as many replicas as a state can name, a generation far above
+  /// any that was seen, and one item.
   func put(_ header: [UInt8], under key: EpochKey, _ name: ItemName, _ text: String) throws {
     let keys = try key.subkeys()
     let value = Array(text.utf8)

@@ -150,8 +150,8 @@ import Testing
     try world.put(header, under: key)
     #expect(try refusal(backup(MemberVault.removal), .owner, options(nil)) == .forked)
     try world.put(header, under: key)
-    // What stands there says of itself that it is newer. It opens, and the pin finds that it does not come from the backup's key: nothing
-    // tells of a newer one, and nobody is asked.
+    // What stands there says of itself that it is newer. It opens, and the pin finds that it does not come from the backup's key:
+    // nothing tells of a newer one, and nobody is asked.
     #expect(try restore(backup(MemberVault.removal), .owner, options(pins)).returnedSlots.isEmpty)
     try expectNoSlotOfTheAttacker()
     #expect(try answer(pins, .owner) == "genuine" && answer(others, .recipient) == "genuine")

@@ -7,8 +7,8 @@ import Testing
 
 @testable import CofferVault
 
-/// Every order in which restores, writes and reads of one machine may come to the vault and to its pin. The pin is a real one; the vault
-/// is the state that a transaction would read, and a lock that one writer holds.
+/// Every order in which restores, writes and reads of one machine may come to the vault and to its pin. The pin is a real one;
+/// the vault is the state that a transaction would read, and a lock that one writer holds.
 @Suite(.tags(.campaign), .wholeRun)
 struct PinOrderTests {
   /// What a process does, in its order. `begin` takes the vault's lock, and `commit` releases it.

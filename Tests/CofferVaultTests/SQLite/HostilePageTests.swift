@@ -23,8 +23,8 @@ import Testing
     Int(try fixture.open().connection.number("SELECT rootpage FROM sqlite_schema WHERE name='\(table)'"))
   }
 
-  /// A vault whose one record claims `claimed` bytes, over two pages that lead to each other. The file is as large as it has to be for
-  /// SQLite to believe that, and takes next to nothing on the disk.
+  /// A vault whose one record claims `claimed` bytes, over two pages that lead to each other. The file is as large as it has to
+  /// be for SQLite to believe that, and takes next to nothing on the disk.
   private func vaultWithACircle(of claimed: Int) throws {
     try fixture.create(records: 1).close()
     let number = try root("rec")

@@ -5,9 +5,9 @@ import Testing
 
 @testable import CofferVault
 
-/// Whether the time of comparing and searching tells of secrets: each is given two classes of inputs in a random order, one that is always
-/// the same and one that is random in each try. The long form judges, and means something in a release build on a quiet core:
-/// `swift test -c release -Xswiftc -enable-testing`. The short form only runs what is measured.
+/// Whether the time of comparing and searching tells of secrets: each is given two classes of inputs in a random order, one that
+/// is always the same and one that is random in each try. The long form judges, and means something in a release build on a quiet
+/// core: `swift test -c release -Xswiftc -enable-testing`. The short form only runs what is measured.
 @Suite(.serialized, .tags(.campaign, .slow), .wholeRun)
 struct TimingCampaign {
   private static let samples = Campaign.size(short: 100, long: 1_000_000)
@@ -25,8 +25,8 @@ struct TimingCampaign {
     var trues = (fixed: 0, random: 0)
     // One batch says where to crop, and one stands for those that are left out of each.
     for _ in 0...(Self.samples / Self.batch + 1) {
-      // What a sample costs to make must not depend on its class: both are drawn, and each has memory of its own. A fixed input in one
-      // place would be at hand for the processor, which would look like a leak of some nanoseconds.
+      // What a sample costs to make must not depend on its class: both are drawn, and each has memory of its own. A fixed input
+      // in one place would be at hand for the processor, which would look like a leak of some nanoseconds.
       let inputs = (0..<Self.batch).map { _ in
         var bytes = fixed.map { _ in UInt8.random(in: .min ... .max, using: &random) }
         let isFixed = Bool.random(using: &random)

@@ -33,7 +33,8 @@ struct WelchTest {
   /// How much larger the numbers of the fixed class are in the mean.
   var difference: Double { fixed.mean - random.mean }
 
-  /// Welch's t, 0 where all numbers are equal; positive where those of the fixed class are larger. Both have two numbers at least.
+  /// Welch's t, 0 where all numbers are equal; positive where those of the fixed class are larger. Both have two numbers at
+  /// least.
   var t: Double {
     difference == 0 ? 0 : difference / (fixed.variance / fixed.count + random.variance / random.count).squareRoot()
   }
@@ -44,8 +45,8 @@ struct WelchTest {
 ///
 /// Source: Reparaz, Balasch and Verbauwhede 2017, *Dude, is my code constant time?*
 struct LeakTest {
-  /// Above it a difference of the means is no chance: for samples as large as these, one of some 150 000 tests of nothing exceeds it
-  /// (Goodwill, Jun, Jaffe and Rohatgi 2011).
+  /// Above it a difference of the means is no chance: for samples as large as these, one of some 150 000 tests of nothing exceeds
+  /// it (Goodwill, Jun, Jaffe and Rohatgi 2011).
   static let limit = 4.5
 
   private let enough: Double

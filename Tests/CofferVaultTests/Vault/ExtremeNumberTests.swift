@@ -8,7 +8,8 @@ import Testing
 @testable import CofferVault
 
 /// Numbers at the ends of their types, in every place where a file has one, sealed with the vault's own key where that is what it
-/// takes. Whatever is asked of such a vault, the answer is an error or a right one; a sum that leaves its type would end the process.
+/// takes. Whatever is asked of such a vault, the answer is an error or a right one; a sum that leaves its type would end the
+/// process.
 @Suite(.tags(.campaign), .wholeRun)
 struct ExtremeNumberTests {
   static let most = FileCounter.most

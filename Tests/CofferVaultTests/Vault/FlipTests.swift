@@ -7,8 +7,8 @@ import Testing
 
 @testable import CofferVault
 
-/// Every byte of a small vault changed, one at a time. Short form: the file's first 100 bytes and every 223rd after them. Long form, all:
-/// `COFFER_LONG_TESTS=1`.
+/// Every byte of a small vault changed, one at a time. Short form: the file's first 100 bytes and every 223rd after them. Long
+/// form, all: `COFFER_LONG_TESTS=1`.
 @Suite(.tags(.campaign), .wholeRun)
 struct FlipTests {
   @Test func `a flipped byte gives the right answer or a named error`() throws {

@@ -205,7 +205,8 @@ import Testing
     #expect(kind { _ = try repair(pinned) } == .rolledBack)
   }
 
-  /// A vault of two slots, the older file, and the vault after one of the slots was removed. The older file's state is unreadable.
+  /// A vault of two slots, the older file, and the vault after one of the slots was removed. The older file's state is
+  /// unreadable.
   func afterARemoval() throws -> (pinned: PinnedVault, code: [UInt8], older: Data) {
     let pinned = try vault()
     let code = try KeyFile.generate().revealed
@@ -260,7 +261,8 @@ import Testing
       all += "DELETE FROM main.\(table); INSERT INTO main.\(table) SELECT * FROM past.\(table);"
     }
     try pinned.place.attack(all)
-    // Of two headers under which no state opens, the newer counts; nothing opens with its key, and nothing of the older comes back.
+    // Of two headers under which no state opens, the newer counts; nothing opens with its key, and nothing of the older comes
+    // back.
     let emptied = try unpinned.repair(with: TemporaryVault.credentials())
     #expect(emptied.items == 0 && emptied.droppedRecords == 21 && emptied.returnedSlots.isEmpty)
   }

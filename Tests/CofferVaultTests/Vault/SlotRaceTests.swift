@@ -8,8 +8,8 @@ import Testing
 
 @testable import CofferVault
 
-/// Two programs that change the slots or the key of one vault at once: the second does so between the first one's look at the slots and its
-/// change.
+/// Two programs that change the slots or the key of one vault at once: the second does so between the first one's look at the
+/// slots and its change.
 @Suite(.tags(.campaign), .wholeRun) struct SlotRaceTests {
   enum Command: String, CaseIterable, Sendable {
     case rotate, rotateShown, rotateOnly, removeSlot, removeShown, changePassphrase, keepKey, addKeyFile, addRecipient, addCode,

@@ -8,7 +8,8 @@ import Testing
 
 @testable import CofferVault
 
-/// Vaults and texts that others can try their readers with: Coffer, and a reader made from the text alone, answer each with its word.
+/// Vaults and texts that others can try their readers with: Coffer, and a reader made from the text alone, answer each with its
+/// word.
 @Suite struct NegativeVectorTests {
   @Test(.tags(.campaign), .wholeRun)
   func `coffer refuses each of the public negative vectors with its word, and as early as the table says`() throws {

@@ -8,7 +8,8 @@ import Testing
 
 @testable import CofferVault
 
-/// What a program in Python forges, without a key or with one of the past, and what it seals otherwise than the text of the format allows.
+/// What a program in Python forges, without a key or with one of the past, and what it seals otherwise than the text of the
+/// format allows.
 @Suite(.enabled(if: Witness.isThere, Witness.missing)) struct WitnessForgeryTests {
   // MARK: Forged vaults
 

@@ -155,7 +155,8 @@ import Testing
     }
   }
 
-  /// Writes to a vault, and gives it a new key, as one who removes a slot that another program opens does, where there are several.
+  /// Writes to a vault, and gives it a new key, as one who removes a slot that another program opens does, where there are
+  /// several.
   private func goOn(_ made: Made, at place: TemporaryVault, with secret: Made.Secret) throws -> WitnessedVault {
     let locked = try LockedVault.open(place.path, options: options(place, made.invitations.last, false))
     let vault = try locked.unlock(with: secret.key.credentials())

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import SystemPackage
 
-/// The processes of `Tests/CrashStates`, where a file system of another's loses what was not synchronized: they change a store as a seed
-/// says, and tell before each change what the store is to be after it.
+/// The processes of `Tests/CrashStates`, where a file system of another's loses what was not synchronized: they change a store as
+/// a seed says, and tell before each change what the store is to be after it.
 ///
-/// `TestTool live-vault VAULT KEYFILE SEED COUNT` · `live-plain FOLDER DOMAIN SEED COUNT` · `look`. With `COFFER_TEST_PINS` in the
-/// environment, that is the folder of pins.
+/// `TestTool live-vault VAULT KEYFILE SEED COUNT` · `live-plain FOLDER DOMAIN SEED COUNT` · `look`. With `COFFER_TEST_PINS` in
+/// the environment, that is the folder of pins.
 ///
 /// | line | what it says |
 /// |---|---|

@@ -7,8 +7,8 @@ internal import SystemPackage
 
 /// Opens stores as they were left, as any program does afterwards, and says what is in them: one line for each line of the input.
 ///
-/// `vault VAULT KEYFILE PINS` verifies the vault as well, and `PINS` may be `-`. `plain FOLDER DOMAIN`; `pair HOME KEYFILE`. The answer
-/// is `found STATE`, or `error KIND: …`.
+/// `vault VAULT KEYFILE PINS` verifies the vault as well, and `PINS` may be `-`. `plain FOLDER DOMAIN`; `pair HOME KEYFILE`. The
+/// answer is `found STATE`, or `error KIND: …`.
 enum StateReader {
   static func answer() {
     while let line = readLine() {

@@ -5,7 +5,8 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// A vault that is changed in every way that a seed thinks of: items, batches of them, slots, its key; and that is locked now and then.
+/// A vault that is changed in every way that a seed thinks of: items, batches of them, slots, its key; and that is locked now and
+/// then.
 struct VaultLife {
   private let path: FilePath
   private let keyFile: String

@@ -7,12 +7,12 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// A process that works on both stores at random, and notes each call and each answer in a record that other processes append to as well:
-/// `TestTool record HOME KEYFILE RECORD SEED COUNT [MILLISECONDS]`, with how long the agent may take for an answer, where it is asked. Where the vault
-/// is on a server, the preferences are settings beside it.
+/// A process that works on both stores at random, and notes each call and each answer in a record that other processes append to
+/// as well: `TestTool record HOME KEYFILE RECORD SEED COUNT [MILLISECONDS]`, with how long the agent may take for an answer,
+/// where it is asked. Where the vault is on a server, the preferences are settings beside it.
 ///
-/// The record's lines are those of ``/CofferTestSupport/RecordedOperation``. A call is noted before anything is done, and an answer after it came, each
-/// by one write(2). A kill may cut it: each line begins with an end of line, and ends with a period.
+/// The record's lines are those of ``/CofferTestSupport/RecordedOperation``. A call is noted before anything is done, and an
+/// answer after it came, each by one write(2). A kill may cut it: each line begins with an end of line, and ends with a period.
 struct Recorder {
   private let plain: any Store<Plain>
   private let vault: any Store<Vault>

@@ -76,8 +76,8 @@ enum Observed {
     subscription.cancel()
   }
 
-  /// A lock of the runtime that another thread holds at a fork is held in the child for ever: until no other thread has anything to
-  /// do, as proc(5) has it, in five looks one after the other.
+  /// A lock of the runtime that another thread holds at a fork is held in the child for ever: until no other thread has anything
+  /// to do, as proc(5) has it, in five looks one after the other.
   private static func waitForIdleThreads() throws {
     let own = "\(getpid())"
     var looks = 0

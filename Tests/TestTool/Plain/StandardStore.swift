@@ -8,7 +8,8 @@ enum StandardStore {
     let theme = StorageKey("theme", secret: String.self)
   }
 
-  /// Prints for each question what it is and both answers; or, where the domain cannot be opened, why, and what is known all the same.
+  /// Prints for each question what it is and both answers; or, where the domain cannot be opened, why, and what is known all the
+  /// same.
   static func ask() throws {
     let standard = DefaultsStore.standard
     let opened: DefaultsStore

@@ -7,8 +7,8 @@ internal import SystemPackage
 
 /// Processes that write, and tell their parent what was acknowledged.
 enum Writers {
-  /// Does `body` again where others were in the way for so long that it gave up: on a machine that is busy enough they are, and an
-  /// error then says that nothing was changed.
+  /// Does `body` again where others were in the way for so long that it gave up: on a machine that is busy enough they are, and
+  /// an error then says that nothing was changed.
   static func patiently<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
     while true {
       do { return try body() } catch { guard error.kind == .busy else { throw error } }

@@ -5,15 +5,16 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// What another process of a session does: it logs in, logs out, refreshes, and dies where it is told to; or it reads the plain keys as a
-/// process without any passphrase does.
+/// What another process of a session does: it logs in, logs out, refreshes, and dies where it is told to; or it reads the plain
+/// keys as a process without any passphrase does.
 ///
 /// `TestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read-session HOME` · `settle HOME` ·
 /// `churn-subscriptions HOME COUNT` · `exhausted HOME` · `login-until HOME SECONDS` · `renew HOME GO`
 ///
-/// A refresh appends a line to `HOME/asked` when it is about to ask and one to `HOME/renewals` when its renewal has begun, which lasts
-/// for as long as there is a file `HOME/hold`. `renew` finds the credential of `login-until` expired, says so in `HOME/asked`, waits for the
-/// file `HOME/GO`, and refreshes what it has seen no value of. With `XDG_DATA_HOME` set, files are where the environment says.
+/// A refresh appends a line to `HOME/asked` when it is about to ask and one to `HOME/renewals` when its renewal has begun, which
+/// lasts for as long as there is a file `HOME/hold`. `renew` finds the credential of `login-until` expired, says so in
+/// `HOME/asked`, waits for the file `HOME/GO`, and refreshes what it has seen no value of. With `XDG_DATA_HOME` set, files are
+/// where the environment says.
 enum SessionVerbs {
   /// Does `verb`; false where it is none of a session.
   static func run(_ verb: String, _ arguments: [String]) async throws -> Bool {

@@ -3,8 +3,8 @@ internal import CofferPlatform
 internal import Foundation
 internal import Synchronization
 
-/// The effects of a transaction on what other processes see, each announced before it is made: a driver that reads the announcements lets
-/// this process make one effect at a time, or kills it between two.
+/// The effects of a transaction on what other processes see, each announced before it is made: a driver that reads the
+/// announcements lets this process make one effect at a time, or kills it between two.
 ///
 /// | step | what comes next |
 /// |---|---|
@@ -93,7 +93,8 @@ enum Steps {
     _ = set(system, "fcntl", unsafeBitCast(control, to: sqlite3_syscall_ptr.self))
   }
 
-  /// A frame's header: its page, the pages of the file after its commit or zero, and checksums (sqlite.org/fileformat2.html, 4.2).
+  /// A frame's header: its page, the pages of the file after its commit or zero, and checksums (sqlite.org/fileformat2.html,
+  /// 4.2).
   private static let (frameHeaderBytes, logHeaderBytes, pageBytes) = (24, 32, 4096)
 
   /// How far a commit of the vault has come. One thread uses the vault.
@@ -121,7 +122,8 @@ enum Steps {
     return written
   }
 
-  /// Where SQLite's locks of the log's index lie in its file: that of writers, and those of readers (sqlite.org/walformat.html, 2.3).
+  /// Where SQLite's locks of the log's index lie in its file: that of writers, and those of readers (sqlite.org/walformat.html,
+  /// 2.3).
   private static let (writeLock, readLocks): (off_t, ClosedRange<off_t>) = (120, 123...127)
 
   private static let control: @convention(c) (Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = {

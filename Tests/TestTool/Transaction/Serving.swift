@@ -8,8 +8,8 @@ internal import Foundation
 internal import SystemPackage
 
 /// A process that has both stores open and does what it is told, line by line: `transact VALUE`, `set VALUE` (the secret alone),
-/// `write VALUE` (another preference), `fold`, `read` (both halves at one moment), `single` (one after the other). Each is answered by one line. Before it begins it says `begin`, so that a list of system
-/// calls shows which of them are the request's.
+/// `write VALUE` (another preference), `fold`, `read` (both halves at one moment), `single` (one after the other). Each is
+/// answered by one line. Before it begins it says `begin`, so that a list of system calls shows which of them are the request's.
 struct Serving {
   private let router: StorageRouter
   private let plain: DefaultsStore
@@ -17,8 +17,8 @@ struct Serving {
 
   /// - Parameters:
   ///   - agentMilliseconds: how long the agent of this home may take for an answer; nil to open the vault here.
-  ///   - step: where a transaction dies or, with `stop-` before it, stops; `steps-driven` or `steps-FILE` to announce every step, see ``Steps``;
-  ///     nil for nowhere.
+  ///   - step: where a transaction dies or, with `stop-` before it, stops; `steps-driven` or `steps-FILE` to announce every step,
+  ///     see ``Steps``; nil for nowhere.
   init(_ home: FilePath, keyFile: String, agentMilliseconds: Int?, step: String?) throws {
     plain = try TransactionVerbs.plainStore(home, dyingAt: step)
     let vault: any Store<Vault> =

@@ -7,14 +7,14 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// What another process does with both real stores: it changes a plain key, another, and a secret in one transaction, and dies where it
-/// is told to; or it reads the plain keys as a process without any passphrase does.
+/// What another process does with both real stores: it changes a plain key, another, and a secret in one transaction, and dies
+/// where it is told to; or it reads the plain keys as a process without any passphrase does.
 ///
 /// The vault is `vault.sqlite` in HOME, or where the text of the file `place` there says.
 ///
-/// `TestTool transact HOME KEYFILE VALUE [STEP]` · `prepare HOME KEYFILE` · `migrate HOME KEYFILE [STEP]` · `contents HOME KEYFILE` ·
-/// `serve HOME KEYFILE [MILLISECONDS [STEP]]` · `agent HOME KEYFILE` · `read-preferences HOME` ·
-/// `record HOME KEYFILE RECORD SEED COUNT [MILLISECONDS]`
+/// `TestTool transact HOME KEYFILE VALUE [STEP]` · `prepare HOME KEYFILE` · `migrate HOME KEYFILE [STEP]` · `contents HOME
+/// KEYFILE` · `serve HOME KEYFILE [MILLISECONDS [STEP]]` · `agent HOME KEYFILE` · `read-preferences HOME` · `record HOME KEYFILE
+/// RECORD SEED COUNT [MILLISECONDS]`
 enum TransactionVerbs {
   /// Does `verb`; false where it is none of a transaction.
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {

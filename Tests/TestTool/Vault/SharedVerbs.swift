@@ -7,11 +7,12 @@ internal import Foundation
 
 /// What another process does with a vault on a server.
 ///
-/// `TestTool shared-count PLACE KEYFILE COUNT` adds one to the item `count` so many times. `shared-write PLACE KEYFILE NUMBER COUNT` stores
-/// increasing numbers in an item of its own, and says of each whether it was acknowledged, refused, or left unknown. `settings-count PLACE COUNT`
-/// and `settings-write PLACE NUMBER COUNT` do so with settings there. `shared-both PLACE KEYFILE NUMBER` stores increasing numbers in a setting
-/// and an item together, without end. `shared-life PLACE KEYFILE NUMBER` stores and reads without end, and times it. `shared-watch PLACE KEYFILE`
-/// tells what changes in the service `feed` and in the settings.
+/// `TestTool shared-count PLACE KEYFILE COUNT` adds one to the item `count` so many times. `shared-write PLACE KEYFILE NUMBER
+/// COUNT` stores increasing numbers in an item of its own, and says of each whether it was acknowledged, refused, or left
+/// unknown. `settings-count PLACE COUNT` and `settings-write PLACE NUMBER COUNT` do so with settings there. `shared-both PLACE
+/// KEYFILE NUMBER` stores increasing numbers in a setting and an item together, without end. `shared-life PLACE KEYFILE NUMBER`
+/// stores and reads without end, and times it. `shared-watch PLACE KEYFILE` tells what changes in the service `feed` and in the
+/// settings.
 enum SharedVerbs {
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
     guard verb.hasPrefix("shared-") || verb.hasPrefix("settings-") else { return false }
@@ -92,8 +93,8 @@ enum SharedVerbs {
     }
   }
 
-  /// Stores increasing numbers in an item of its own, and reads it after each: `write OUTCOME NUMBER BEGIN END` and `read OUTCOME VALUE BEGIN END`, with
-  /// nanoseconds of a clock that all processes share.
+  /// Stores increasing numbers in an item of its own, and reads it after each: `write OUTCOME NUMBER BEGIN END` and `read OUTCOME
+  /// VALUE BEGIN END`, with nanoseconds of a clock that all processes share.
   private static func live(_ vault: borrowing UnlockedVault, _ number: String) throws {
     let name = try ItemName(service: "writer", account: number)
     for step in 1... {

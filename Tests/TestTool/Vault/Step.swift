@@ -5,8 +5,8 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// One operation of each kind, for whoever makes its system calls fail: exits with 0 and says so once it is acknowledged, with 1 and
-/// the error's kind where it is refused.
+/// One operation of each kind, for whoever makes its system calls fail: exits with 0 and says so once it is acknowledged, with 1
+/// and the error's kind where it is refused.
 enum Step {
   static func run(_ step: String, _ path: FilePath, _ keyFile: String) {
     // A write beyond the limit of a file's size shall fail, and not end the process.

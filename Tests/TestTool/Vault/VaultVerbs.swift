@@ -6,9 +6,9 @@ internal import SystemPackage
 
 /// What another process does with a vault.
 ///
-/// `TestTool rotate VAULT KEYFILE` · `write-items VAULT KEYFILE PREFIX STOPFILE` · `fill VAULT KEYFILE COUNT` · `step VAULT KEYFILE STEP` ·
-/// `story VAULT KEYFILE` · `members VAULT KEYFILE COUNT` · `crowd VAULT KEYFILE SEED COUNT` · `canary VAULT KEYFILE`. With `COFFER_TEST_PINS` in the environment, that is
-/// the folder of pins.
+/// `TestTool rotate VAULT KEYFILE` · `write-items VAULT KEYFILE PREFIX STOPFILE` · `fill VAULT KEYFILE COUNT` · `step VAULT
+/// KEYFILE STEP` · `story VAULT KEYFILE` · `members VAULT KEYFILE COUNT` · `crowd VAULT KEYFILE SEED COUNT` · `canary VAULT
+/// KEYFILE`. With `COFFER_TEST_PINS` in the environment, that is the folder of pins.
 enum VaultVerbs {
   /// Does `verb`; false where it is none of a vault.
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
@@ -67,8 +67,8 @@ enum VaultVerbs {
     }
   }
 
-  /// Adds a recipient and removes it again, with a new key each time; then adds one who stays. Others may change members meanwhile: what
-  /// the removal of theirs took is looked for under its own id alone.
+  /// Adds a recipient and removes it again, with a new key each time; then adds one who stays. Others may change members
+  /// meanwhile: what the removal of theirs took is looked for under its own id alone.
   private static func changeMembers(_ vault: consuming UnlockedVault, _ count: Int) throws {
     for round in 0..<count {
       let member = try vault.addSlot(Identity.recipient(of: Identity.generate()), label: "guest")

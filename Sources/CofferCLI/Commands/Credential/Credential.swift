@@ -17,11 +17,11 @@ struct CredentialGitCommand: OpeningCommand {
     abstract: "Speak git's credential protocol: get, store, erase, capability.",
     discussion: """
       With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs; with the path of \
-      git-credential-coffer in the place of the word, jobs of cron find it too. A credential is the \
-      item whose service is the protocol and host, https://github.com, and whose account is the user; \
-      'coffer vault set https://github.com ada' stores one by hand. With credential.useHttpPath the path is part of the service. \
-      Without a user the credential that was written last is given. An expired one is not; erase removes a password only if it is \
-      the one that was refused. store asks nobody: while the vault is locked it does nothing. With GIT_TERMINAL_PROMPT=0 nothing is asked at the terminal.
+      git-credential-coffer in the place of the word, jobs of cron find it too. A credential is the item whose service is the \
+      protocol and host, https://github.com, and whose account is the user; 'coffer vault set https://github.com ada' stores one \
+      by hand. With credential.useHttpPath the path is part of the service. Without a user the credential that was written last \
+      is given. An expired one is not; erase removes a password only if it is the one that was refused. store asks nobody: while \
+      the vault is locked it does nothing. With GIT_TERMINAL_PROMPT=0 nothing is asked at the terminal.
       """)
 
   @Argument(help: "get, store, erase or capability; any other is ignored, as the protocol wants it.") var operation: String
@@ -50,7 +50,8 @@ struct CredentialGitCommand: OpeningCommand {
     }
   }
 
-  /// Stores what git used with success. Git says so after every fetch, mostly of what is stored already: nobody is asked for that.
+  /// Stores what git used with success. Git says so after every fetch, mostly of what is stored already: nobody is asked for
+  /// that.
   private func store(_ service: String, _ message: GitMessage, _ context: Context) throws {
     context.questions = .nowhere
     do { try GitHelper(items: try context.itemsToRead(), message: message, context: context).store(service) } catch {

@@ -9,8 +9,9 @@ struct CredentialAWSCommand: OpeningCommand {
     commandName: "aws",
     abstract: "Answer aws and its libraries, which call this as credential_process.",
     discussion: """
-      The item is that of the service aws and the profile, as 'coffer vault import --from aws' makes it: the value is the secret key, \
-      aws_access_key_id an attribute or a field of it, aws_session_token a field. With an expiry of the item aws asks again in time.
+      The item is that of the service aws and the profile, as 'coffer vault import --from aws' makes it: the value is the secret \
+      key, aws_access_key_id an attribute or a field of it, aws_session_token a field. With an expiry of the item aws asks again \
+      in time.
       """)
 
   @Argument(help: "The profile. [default: default]") var profile: String?

@@ -9,9 +9,10 @@ struct CredentialAskpassCommand: OpeningCommand {
     commandName: "askpass",
     abstract: "Answer a question of ssh or git, which call this as SSH_ASKPASS or GIT_ASKPASS.",
     discussion: """
-      They start a program by its name alone: give them coffer-askpass, which 'coffer install' puts beside coffer. The passphrase of a \
-      key is the item ssh-key:PATH, a password at a machine the item ssh://HOST of the user. git is told the user and the password \
-      that its helper would give. Whether a host is to be trusted is a question for a person: that is refused, and so is any other.
+      They start a program by its name alone: give them coffer-askpass, which 'coffer install' puts beside coffer. The \
+      passphrase of a key is the item ssh-key:PATH, a password at a machine the item ssh://HOST of the user. git is told the \
+      user and the password that its helper would give. Whether a host is to be trusted is a question for a person: that is \
+      refused, and so is any other.
       """)
 
   @Argument(help: "The question, as ssh or git asks it.") var question: String

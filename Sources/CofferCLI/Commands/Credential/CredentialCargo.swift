@@ -7,9 +7,10 @@ struct CredentialCargoCommand: OpeningCommand {
     commandName: "cargo",
     abstract: "Answer cargo, which starts this as a credential provider.",
     discussion: """
-      cargo starts a program by its name alone: give it cargo-credential-coffer, which 'coffer install' puts beside coffer. The token \
-      of a registry is the item cargo-registry:INDEX-URL; a service and an account behind the program's name in cargo's \
-      configuration name another item. Every request is a line of JSON on standard input, and every answer one on standard output.
+      cargo starts a program by its name alone: give it cargo-credential-coffer, which 'coffer install' puts beside coffer. The \
+      token of a registry is the item cargo-registry:INDEX-URL; a service and an account behind the program's name in cargo's \
+      configuration name another item. Every request is a line of JSON on standard input, and every answer one on standard \
+      output.
       """)
 
   // What cargo adds to every call.

@@ -10,8 +10,8 @@ struct CredentialKeyringCommand: OpeningCommand {
     abstract: "Answer pip and uv, which call the program keyring: get, set, del.",
     discussion: """
       'coffer install --keyring' puts the name keyring beside coffer, for pip --keyring-provider subprocess and uv's \
-      --keyring-provider subprocess. A service that is a URL means what git and 'coffer auth login' stored for its host, any other \
-      the item of that name. set takes the password from standard input.
+      --keyring-provider subprocess. A service that is a URL means what git and 'coffer auth login' stored for its host, any \
+      other the item of that name. set takes the password from standard input.
       """)
 
   enum Operation: String, ExpressibleByArgument, CaseIterable { case get, set, del }

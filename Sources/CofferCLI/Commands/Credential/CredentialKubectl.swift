@@ -9,8 +9,8 @@ struct CredentialKubectlCommand: OpeningCommand {
     commandName: "kubectl",
     abstract: "Answer kubectl and its libraries, which call this as an exec credential plugin.",
     discussion: """
-      The token is that of a host or URL, as git and 'coffer auth login' store it, or of an item. Without a name it is that of the \
-      cluster's server, which kubectl tells where provideClusterInfo is true.
+      The token is that of a host or URL, as git and 'coffer auth login' store it, or of an item. Without a name it is that of \
+      the cluster's server, which kubectl tells where provideClusterInfo is true.
       """)
 
   @Argument(help: "A host, a URL or the service of an item.", completion: Completions.services) var service: String?

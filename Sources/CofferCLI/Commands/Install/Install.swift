@@ -10,9 +10,9 @@ struct InstallCommand: Command {
     abstract: "Put this program, its manual, and the names that other programs look for, into a folder on PATH.",
     discussion: """
       Copies the running program to PREFIX/bin/coffer in one step, links git-credential-coffer, docker-credential-coffer, \
-      cargo-credential-coffer and coffer-askpass to it, and writes manual pages to PREFIX/share/man. --keyring adds the name keyring, \
-      for pip and uv; --completions adds what bash, zsh and fish load by themselves from PREFIX/share. \
-      What stands under one of the names and is something else is left alone, unless --force. 'coffer uninstall' removes it all.
+      cargo-credential-coffer and coffer-askpass to it, and writes manual pages to PREFIX/share/man. --keyring adds the name \
+      keyring, for pip and uv; --completions adds what bash, zsh and fish load by themselves from PREFIX/share. What stands \
+      under one of the names and is something else is left alone, unless --force. 'coffer uninstall' removes it all.
       """)
   static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
 
@@ -90,8 +90,8 @@ struct InstallCommand: Command {
     return found.sorted { $0.length > $1.length }
   }
 
-  /// What may be replaced: nothing, what an install put there, a link to a program of this name, and, as the program itself, another
-  /// coffer, which somebody copied there.
+  /// What may be replaced: nothing, what an install put there, a link to a program of this name, and, as the program itself,
+  /// another coffer, which somebody copied there.
   private func check(_ file: InstalledFile, isProgram: Bool, _ record: InstallRecord) throws {
     guard !force, let mark = try InstalledFile.mark(at: file.path), !record.has(mark, at: file.path) else { return }
     let isOurs: Bool =

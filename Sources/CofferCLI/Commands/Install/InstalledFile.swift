@@ -43,8 +43,8 @@ struct InstalledFile {
     { throw StoreError(memory: error) }
   }
 
-  /// Whether the regular file at `path` is a coffer, of whatever version: a program in machine code that knows the name by which docker
-  /// starts it. It is read, and never started: it may be anybody's.
+  /// Whether the regular file at `path` is a coffer, of whatever version: a program in machine code that knows the name by which
+  /// docker starts it. It is read, and never started: it may be anybody's.
   static func isCoffer(at path: FilePath) throws -> Bool {
     let program = try Data(contentsOf: URL(filePath: path.string), options: .alwaysMapped)
     guard program.count <= largestProgram else { return false }
@@ -102,7 +102,8 @@ struct InstallRecord {
 
   /// The record below `prefix`; an empty one where there is none.
   ///
-  /// - Throws: `.denied` for one that another user than this one or root can have written; `.damaged` for a path outside of the prefix.
+  /// - Throws: `.denied` for one that another user than this one or root can have written; `.damaged` for a path outside of the
+  ///   prefix.
   init(prefix: FilePath) throws {
     self.prefix = prefix
     file = prefix.appending("lib").appending("coffer").appending("installed")
@@ -146,8 +147,8 @@ struct InstallRecord {
 
   func has(_ mark: String, at path: FilePath) -> Bool { marks[path]?.contains(mark) ?? false }
 
-  /// Refuses to have anything written or removed where a link on the way to some of it leads out of the prefix: in a copy of a prefix, it
-  /// would lead to what was copied, so that nothing could be removed there.
+  /// Refuses to have anything written or removed where a link on the way to some of it leads out of the prefix: in a copy of a
+  /// prefix, it would lead to what was copied, so that nothing could be removed there.
   ///
   /// - Parameters:
   ///   - files: what is to come besides what the record has.

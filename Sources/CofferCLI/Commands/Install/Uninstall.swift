@@ -8,8 +8,8 @@ struct UninstallCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "uninstall", abstract: "Remove what 'coffer install' put there, and nothing else.",
     discussion: """
-      Where one of the files was changed or replaced since, nothing is removed. Folders that install made go where nothing else is in \
-      them, but for those above the prefix. The vault and the preferences stay: 'coffer env' says where they are.
+      Where one of the files was changed or replaced since, nothing is removed. Folders that install made go where nothing else \
+      is in them, but for those above the prefix. The vault and the preferences stay: 'coffer env' says where they are.
       """)
   static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
 
@@ -36,8 +36,8 @@ struct UninstallCommand: Command {
       }
     }
     for folder in record.folders.sorted(by: { $0.length > $1.length }) {
-      // A link that took the place of a folder stays too. What was installed is gone by now, so that a folder of somebody else's is no
-      // failure.
+      // A link that took the place of a folder stays too. What was installed is gone by now, so that a folder of somebody else's
+      // is no failure.
       guard folder.withPlatformString({ rmdir($0) }) != 0, ![ENOENT, ENOTDIR, ENOTEMPTY, EEXIST].contains(errno) else { continue }
       context.note("this folder stays: \(StoreError(errno: errno, "remove the folder", place: folder).facts)")
     }

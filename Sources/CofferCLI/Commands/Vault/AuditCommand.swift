@@ -8,8 +8,8 @@ struct VaultAuditCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "audit", abstract: "Find secrets that are weak, reused, leaked, old or about to expire.",
     discussion: """
-      Values are looked at in memory alone, and neither they nor hashes of them are printed; no server is asked. Weak, reused and leaked \
-      are said of passwords: lines of text that are no tokens. Exit status 0 when nothing was found, and 2 otherwise.
+      Values are looked at in memory alone, and neither they nor hashes of them are printed; no server is asked. Weak, reused \
+      and leaked are said of passwords: lines of text that are no tokens. Exit status 0 when nothing was found, and 2 otherwise.
       """)
 
   @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?

@@ -9,8 +9,8 @@ struct VaultBackupCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Write a sealed copy of the vault to a new file. Needs no secret.",
     discussion: """
-      Whatever opens the vault now opens the copy, also after the passphrase is changed. Nothing is replaced. An older copy of the \
-      vault that was put back is refused.
+      Whatever opens the vault now opens the copy, also after the passphrase is changed. Nothing is replaced. An older copy of \
+      the vault that was put back is refused.
       """)
 
   static var idleOptions: Set<String> { ["yes"] }
@@ -41,10 +41,10 @@ struct VaultRestoreCommand: OpeningCommand {
     commandName: "restore", abstract: "Put a backup in the vault's place; what was there is kept beside it.",
     discussion: """
       The backup is unlocked and verified throughout before anything changes. It becomes the vault's newest commit, for programs \
-      that have the vault open as well. The unlocking options open the backup: give the secrets of its time. The vault keeps the slots \
-      that it has: what opened the backup, and what the environment names, is tried on it too, and a terminal is asked for its passphrase \
-      where neither opens it. Where nothing does, the backup's slots open the vault again: they are named, and that takes a yes at the \
-      terminal, or --older-key. At a terminal a question is asked before something is replaced.
+      that have the vault open as well. The unlocking options open the backup: give the secrets of its time. The vault keeps the \
+      slots that it has: what opened the backup, and what the environment names, is tried on it too, and a terminal is asked for \
+      its passphrase where neither opens it. Where nothing does, the backup's slots open the vault again: they are named, and \
+      that takes a yes at the terminal, or --older-key. At a terminal a question is asked before something is replaced.
       """)
 
   static var idleOptions: Set<String> { [] }
@@ -92,7 +92,8 @@ struct VaultRestoreCommand: OpeningCommand {
     }
   }
 
-  /// Restores with what opens the backup, and, where that does not open the vault that stands there, with what the terminal has to say.
+  /// Restores with what opens the backup, and, where that does not open the vault that stands there, with what the terminal has
+  /// to say.
   private func restore(
     _ backup: consuming RestorableBackup, with credentials: consuming Credentials, _ context: Context, _ progress: Progress
   ) throws -> RestoreReport {
@@ -155,8 +156,8 @@ struct VaultRepairCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "repair", abstract: "Mend a damaged header from its copy, or rebuild a lost state from the records that open.",
     discussion: """
-      A backup is better: a rebuilt vault cannot prove that nothing is missing. Wherever something may be lost, the vault as it was \
-      is kept in a file beside it. Nothing is done in silence; without damage nothing is done at all.
+      A backup is better: a rebuilt vault cannot prove that nothing is missing. Wherever something may be lost, the vault as it \
+      was is kept in a file beside it. Nothing is done in silence; without damage nothing is done at all.
       """)
 
   @Flag(help: "Also where records do not fit a readable state: drop what does not open, and believe what does.") var rebuild =

@@ -9,8 +9,8 @@ struct VaultDeleteCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete", abstract: "Remove an item; it can be brought back for 30 days.",
     discussion: """
-      With its fields and former values. A terminal is asked first, unless --yes. The setting trash.days says for how long it can be \
-      brought back; what belongs to a login is removed for good.
+      With its fields and former values. A terminal is asked first, unless --yes. The setting trash.days says for how long it \
+      can be brought back; what belongs to a login is removed for good.
       """, aliases: ["rm", "del", "remove", "erase"])
 
   static var idleOptions: Set<String> { [] }

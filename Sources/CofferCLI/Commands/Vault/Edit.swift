@@ -7,12 +7,12 @@ struct VaultEditCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "edit", abstract: "Change an item's value in your editor, or what describes it.",
     discussion: """
-      With --label, --attribute, --remove-attribute, --expires or --type these change alone, and the value stays; --form opens all of \
-      them in your editor. Without these the value \
-      is edited. It is in a file that is in memory alone, in a folder that only you can enter, and is wiped when the editor ends; \
-      without a file system in memory nothing is edited. VISUAL or EDITOR names the editor. If it fails or is killed nothing is \
-      changed, and an unchanged value is not written. Editors add a newline at the end: it is dropped if the value had none, \
-      unless --exact. An expiry belonged to the old value and is not kept.
+      With --label, --attribute, --remove-attribute, --expires or --type these change alone, and the value stays; --form opens \
+      all of them in your editor. Without these the value is edited. It is in a file that is in memory alone, in a folder that \
+      only you can enter, and is wiped when the editor ends; without a file system in memory nothing is edited. VISUAL or EDITOR \
+      names the editor. If it fails or is killed nothing is changed, and an unchanged value is not written. Editors add a \
+      newline at the end: it is dropped if the value had none, unless --exact. An expiry belonged to the old value and is not \
+      kept.
       """)
 
   @OptionGroup var item: ItemArguments

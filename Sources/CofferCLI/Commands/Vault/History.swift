@@ -128,8 +128,8 @@ struct VaultPruneCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "prune", abstract: "Remove former and deleted contents for good.",
     discussion: """
-      Of all items, of those of one service, or of one item with its fields. Present values stay. A terminal is asked first, unless \
-      --yes.
+      Of all items, of those of one service, or of one item with its fields. Present values stay. A terminal is asked first, \
+      unless --yes.
       """)
 
   static var idleOptions: Set<String> { [] }

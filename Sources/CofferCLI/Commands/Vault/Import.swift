@@ -7,16 +7,15 @@ struct VaultImportCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Add items from another program or vault, all of them or none.",
     discussion: """
-      What a file is of is told by its content, or by --from. bitwarden takes JSON and CSV; 1password a .1pux, its export.data and CSV; \
-      keepass XML and CSV, also of KeePassXC; chrome and firefox CSV. pass and gopass are folders, which gpg decrypts. netrc, \
-      git-credentials, docker, aws and gh are read where those programs keep them, unless a file is given. coffer is another vault, an \
-      export or a backup, opened by --other-key-file and the like or at a prompt; json is what 'coffer vault export --reveal' prints; env \
-      an environment file, each variable of which becomes an account of --service; secret-service is the keyring that answers on the bus of \
-      this session, whose items programs find again at 'coffer secret-service'. \
-      The password becomes the value, further secrets become fields, addresses, folders and tags attributes. What is left out is told. \
-      At a terminal the plan is shown first, and a question asked. \
-      Where an item exists already nothing is imported, unless --on-duplicate says what shall become of it. --dry-run only tells what \
-      would happen.
+      What a file is of is told by its content, or by --from. bitwarden takes JSON and CSV; 1password a .1pux, its export.data \
+      and CSV; keepass XML and CSV, also of KeePassXC; chrome and firefox CSV. pass and gopass are folders, which gpg decrypts. \
+      netrc, git-credentials, docker, aws and gh are read where those programs keep them, unless a file is given. coffer is \
+      another vault, an export or a backup, opened by --other-key-file and the like or at a prompt; json is what 'coffer vault \
+      export --reveal' prints; env an environment file, each variable of which becomes an account of --service; secret-service \
+      is the keyring that answers on the bus of this session, whose items programs find again at 'coffer secret-service'. The \
+      password becomes the value, further secrets become fields, addresses, folders and tags attributes. What is left out is \
+      told. At a terminal the plan is shown first, and a question asked. Where an item exists already nothing is imported, \
+      unless --on-duplicate says what shall become of it. --dry-run only tells what would happen.
       """)
 
   static var idleOptions: Set<String> { [] }

@@ -8,9 +8,10 @@ struct VaultJoinCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "join", abstract: "Open a vault that someone lets you into, and remember it on this machine.",
     discussion: """
-      The invitation is what coffer vault slot add --recipient or coffer vault pin show printed where the vault is known: anyone can make a \
-      vault that your identity opens, and it proves that this is not one. Without one, a terminal shows what the vault says of its key, to be \
-      compared with coffer vault pin show there. The identity's file can keep the invitation, and so prove the vault wherever it is used.
+      The invitation is what coffer vault slot add --recipient or coffer vault pin show printed where the vault is known: anyone \
+      can make a vault that your identity opens, and it proves that this is not one. Without one, a terminal shows what the \
+      vault says of its key, to be compared with coffer vault pin show there. The identity's file can keep the invitation, and \
+      so prove the vault wherever it is used.
       """)
 
   static var idleOptions: Set<String> { ["offline"] }
@@ -75,8 +76,8 @@ struct VaultJoinCommand: OpeningCommand {
     guard let terminal = Terminal() else { return false }
     Output.message(
       """
-      Nothing proves that this is the vault that you were let into, and anyone could have made it. Someone who has the vault sees \
-      the same with coffer vault pin show, if it is the right one:
+      Nothing proves that this is the vault that you were let into, and anyone could have made it. Someone who has the vault \
+      sees the same with coffer vault pin show, if it is the right one:
       """)
     Output.message(
       Columns.align([["id", claim.vault.description], ["epoch", String(claim.epoch)], ["mark", claim.shortMark]]))
@@ -129,8 +130,8 @@ struct VaultJoinCommand: OpeningCommand {
 
 /// The file of an identity, which may hold invitations beside it.
 enum IdentityFile {
-  /// Adds `invitation`, in the place of an older one to the same vault. The file has its old content or its new one at every instant, and keeps
-  /// its mode.
+  /// Adds `invitation`, in the place of an older one to the same vault. The file has its old content or its new one at every
+  /// instant, and keeps its mode.
   ///
   /// - Throws: `.denied` for what is no regular file, such as a link, which would be replaced.
   static func add(_ invitation: Invitation, to path: String) throws {

@@ -8,9 +8,9 @@ struct VaultPassphraseCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "passphrase", abstract: "Change the passphrase, and with it the vault's key.",
     discussion: """
-      Changes the slot that opened the vault, or the only one that has a passphrase, or --slot. Any way in will do: a recovery code \
-      replaces a passphrase that was forgotten, as coffer recover does. Everything is sealed under a new key; --keep-key does without, which is quick \
-      and enough when nobody knows the old passphrase.
+      Changes the slot that opened the vault, or the only one that has a passphrase, or --slot. Any way in will do: a recovery \
+      code replaces a passphrase that was forgotten, as coffer recover does. Everything is sealed under a new key; --keep-key \
+      does without, which is quick and enough when nobody knows the old passphrase.
       """, aliases: ["passwd"])
 
   @Flag(help: "Leave the vault's key as it is.") var keepKey = false

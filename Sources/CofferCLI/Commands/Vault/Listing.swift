@@ -223,7 +223,8 @@ struct ItemJSON: Encodable {
     bytes = item.valueBytes
   }
 
-  /// What is said of an item beside its attributes, in the order it is shown; `--field` reads it by these names before anything else.
+  /// What is said of an item beside its attributes, in the order it is shown; `--field` reads it by these names before anything
+  /// else.
   var description: [(String, String)] {
     [
       ("service", service), ("account", account), ("label", label), ("type", type), ("created", created), ("modified", modified),

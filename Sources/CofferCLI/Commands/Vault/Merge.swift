@@ -8,10 +8,11 @@ struct VaultMergeCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "merge", abstract: "Take over what is newer in another vault, a copy or a backup of this one.",
     discussion: """
-      The other vault is read and not changed; unless --other-… names what opens it, it is tried with what opens this one. Items are the same by their id, or else by their name. What someone changed \
-      who knew the content of the other side stays; else the newer value stays, the other one is kept as a former value, and the conflict \
-      is told. Renames and deletions are followed. Logins are left out. All is done at once or nothing, and a second merge changes \
-      nothing. At a terminal the plan is shown first, and a question asked. --dry-run only tells what would happen.
+      The other vault is read and not changed; unless --other-… names what opens it, it is tried with what opens this one. Items \
+      are the same by their id, or else by their name. What someone changed who knew the content of the other side stays; else \
+      the newer value stays, the other one is kept as a former value, and the conflict is told. Renames and deletions are \
+      followed. Logins are left out. All is done at once or nothing, and a second merge changes nothing. At a terminal the plan \
+      is shown first, and a question asked. --dry-run only tells what would happen.
       """)
 
   static var idleOptions: Set<String> { [] }

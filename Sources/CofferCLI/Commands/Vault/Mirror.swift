@@ -9,8 +9,9 @@ struct VaultMirrorCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "mirror", abstract: "Keep a sealed copy of a vault on a server, to be read with --offline.",
     discussion: """
-      Makes FILE, or brings it up to the vault's newest commit, all at once. A vault that is older than the mirror is refused, and so is \
-      to replace what is no mirror. With --follow it is brought up to each commit, until control-C; a server that goes away is waited for.
+      Makes FILE, or brings it up to the vault's newest commit, all at once. A vault that is older than the mirror is refused, \
+      and so is to replace what is no mirror. With --follow it is brought up to each commit, until control-C; a server that goes \
+      away is waited for.
       """)
 
   static var idleOptions: Set<String> { ["yes", "offline"] }

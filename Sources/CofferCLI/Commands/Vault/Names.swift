@@ -7,8 +7,8 @@ struct VaultNameCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "name", abstract: "Short names for vaults, which --vault takes in the place of a path or a URL.",
     discussion: """
-      coffer --vault work vault list opens the vault that has the name work. A name has no slash, and what has one is a path; ./work is the \
-      file of that name. The names are settings: coffer defaults read coffer.settings shows them too.
+      coffer --vault work vault list opens the vault that has the name work. A name has no slash, and what has one is a path; \
+      ./work is the file of that name. The names are settings: coffer defaults read coffer.settings shows them too.
       """,
     subcommands: [VaultNameAddCommand.self, VaultNameRemoveCommand.self, VaultNameListCommand.self])
 }

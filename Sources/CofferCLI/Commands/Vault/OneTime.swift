@@ -10,8 +10,8 @@ struct VaultOneTimeCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "otp", abstract: "Print the one-time code of an item.",
     discussion: """
-      The item's field 'otpauth' holds what makes the codes: --set stores it from standard input or a prompt, as the otpauth:// URI of a \
-      QR code or the secret beside it. Exactly the code goes to a pipe; a terminal is told how long it is good for.
+      The item's field 'otpauth' holds what makes the codes: --set stores it from standard input or a prompt, as the otpauth:// \
+      URI of a QR code or the secret beside it. Exactly the code goes to a pipe; a terminal is told how long it is good for.
       """, aliases: ["totp"])
 
   @OptionGroup var item: ItemArguments

@@ -6,8 +6,8 @@ struct PinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pin", abstract: "What this machine remembers of the vault, to notice an older copy of the whole file.",
     discussion: """
-      Each time a vault is opened or written, its newest commit is noted outside of it. An older copy, another vault in its place, or \
-      one that went on without this machine's writes is then refused, with exit status 66, until you accept it.
+      Each time a vault is opened or written, its newest commit is noted outside of it. An older copy, another vault in its \
+      place, or one that went on without this machine's writes is then refused, with exit status 66, until you accept it.
       """,
     subcommands: [PinShowCommand.self, PinAcceptCommand.self])
 }
@@ -16,8 +16,8 @@ struct PinShowCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Print what is remembered of the vault that stands there. Needs no secret.",
     discussion: """
-      The invitation is for who is to trust this vault: it names the newest key that this machine has seen. Epoch and mark are the same \
-      wherever the vault is, and can be compared.
+      The invitation is for who is to trust this vault: it names the newest key that this machine has seen. Epoch and mark are \
+      the same wherever the vault is, and can be compared.
       """)
 
   static var idleOptions: Set<String> { ["yes"] }
@@ -68,8 +68,8 @@ struct PinAcceptCommand: OpeningCommand {
     commandName: "accept", abstract: "Believe the vault as it stands there now: an older copy, or another vault.",
     discussion: """
       For a backup that you put back, or a vault that you replaced. Whoever put it there without you would want you to do this: \
-      be sure first that the newer vault is lost, or is not wanted. A copy of a vault that this machine knows at another place can be written \
-      from then on, and what was seen of the vault at that place stays.
+      be sure first that the newer vault is lost, or is not wanted. A copy of a vault that this machine knows at another place \
+      can be written from then on, and what was seen of the vault at that place stays.
       """)
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions

@@ -4,8 +4,8 @@ internal import CofferStorage
 
 /// The keys in `~/.aws/credentials`: one item a profile, whose value is the secret key.
 ///
-/// The service is `aws`, the account the profile; the key's id, which is no secret, is the attribute `aws_access_key_id`, and the session
-/// token a field. All else is a setting of the profile, which aws asks for there. Source:
+/// The service is `aws`, the account the profile; the key's id, which is no secret, is the attribute `aws_access_key_id`, and the
+/// session token a field. All else is a setting of the profile, which aws asks for there. Source:
 /// docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html; for `aws_security_token`, `botocore/credentials.py` of
 /// github.com/boto/botocore.
 enum AWSCredentials {

@@ -26,7 +26,8 @@ struct CSVEntries {
         .damaged, "line 1: the columns are not those of \(layouts[0].name): \(layouts[0].signs.sorted().joined(separator: ", "))",
         place: place, cure: "the export of the program with its first line, or another --from; nothing was imported")
     }
-    // Of two, the second would take the place of the first. A column that the program does not have becomes a field, and loses nothing.
+    // Of two, the second would take the place of the first. A column that the program does not have becomes a field, and loses
+    // nothing.
     let known = columns.map { $0.lowercased() }.filter { layout.roles[$0] != nil }
     guard Set(known).count == known.count else {
       throw StoreError(
@@ -119,8 +120,8 @@ struct CSVEntries {
     return Moment.parse(text)
   }
 
-  /// Fields of an entry in one cell, `name: value` a line; a line that is none goes on with the value before it, or is one of `fields`
-  /// where there is none.
+  /// Fields of an entry in one cell, `name: value` a line; a line that is none goes on with the value before it, or is one of
+  /// `fields` where there is none.
   private static func addLines(_ lines: SecretForm?, to entry: inout ImportedEntry) throws {
     guard let lines else { return }
     try lines.bytes.withUnsafeBytes { raw in

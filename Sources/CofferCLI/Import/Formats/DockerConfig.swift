@@ -5,8 +5,8 @@ internal import CofferStorage
 
 /// The passwords in docker's and podman's `config.json` and `auth.json`.
 ///
-/// The service is `docker:SERVER`, so that `docker-credential-coffer` finds it. Source: docs.docker.com/reference/cli/docker/login, and
-/// `cli/config/configfile` of github.com/docker/cli.
+/// The service is `docker:SERVER`, so that `docker-credential-coffer` finds it. Source:
+/// docs.docker.com/reference/cli/docker/login, and `cli/config/configfile` of github.com/docker/cli.
 struct DockerConfig {
   private var found = ImportedEntries()
 

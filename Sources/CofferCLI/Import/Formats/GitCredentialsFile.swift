@@ -30,8 +30,8 @@ enum GitCredentialsFile {
     return host.isEmpty || !isPlain ? nil : scheme + host
   }
 
-  /// Why git would not find the entry in the vault; nil where it would. Of a URL of HTTP git sends no path, unless it is told to, and
-  /// its own store then takes any path. Source: gitcredentials(7), `useHttpPath`.
+  /// Why git would not find the entry in the vault; nil where it would. Of a URL of HTTP git sends no path, unless it is told to,
+  /// and its own store then takes any path. Source: gitcredentials(7), `useHttpPath`.
   static func obstacle(_ entry: ImportedEntry) throws -> String? {
     guard let service = entry.service, let server = server(entry), service != server else { return nil }
     guard try !GitConfig.sendsPath(of: service) else { return nil }

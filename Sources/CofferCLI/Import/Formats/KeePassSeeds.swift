@@ -1,13 +1,13 @@
 internal import Coffer
 internal import CofferStorage
 
-/// The seeds of one-time passwords in an entry of KeePass: each program of that family keeps one under a name of its own, and an entry that
-/// several of them wrote has several.
+/// The seeds of one-time passwords in an entry of KeePass: each program of that family keeps one under a name of its own, and an
+/// entry that several of them wrote has several.
 ///
 /// Sources: KeePassXC, `src/totp/Totp.cpp`; keepass.info/help/base/placeholders.html, "One-time passwords".
 struct KeePassSeeds {
-  /// The texts with a seed, each with those that say how its codes are made: of KeePassXC, of the older KeePassXC and of plugins, and of
-  /// KeePass 2.47.
+  /// The texts with a seed, each with those that say how its codes are made: of KeePassXC, of the older KeePassXC and of plugins,
+  /// and of KeePass 2.47.
   private static let kinds: [(seed: String, settings: [String])] = [
     ("otp", []), ("TOTP Seed", ["TOTP Settings"]),
     ("TimeOtp-Secret-Base32", ["TimeOtp-Period", "TimeOtp-Length", "TimeOtp-Algorithm"]),

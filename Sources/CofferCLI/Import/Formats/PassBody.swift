@@ -5,9 +5,9 @@ internal import CofferStorage
 
 /// What stands in an entry of pass or gopass: the password in the first line, and below it what people agreed to write there.
 ///
-/// `user:`, `url:` and `otpauth:` (or a bare `otpauth://` URI) become attributes and the field `otpauth`, each other `name: value` a field, the rest the
-/// field `notes`. An entry of pass without any of the three is one secret of several lines, such as a key, and stays whole; gopass itself
-/// takes every `name: value` for a part of the entry, and what follows `---` for YAML.
+/// `user:`, `url:` and `otpauth:` (or a bare `otpauth://` URI) become attributes and the field `otpauth`, each other `name:
+/// value` a field, the rest the field `notes`. An entry of pass without any of the three is one secret of several lines, such as
+/// a key, and stays whole; gopass itself takes every `name: value` for a part of the entry, and what follows `---` for YAML.
 ///
 /// Source: passwordstore.org, "Data Organization"; github.com/gopasspw/gopass, `docs/secrets.md`.
 struct PassBody {

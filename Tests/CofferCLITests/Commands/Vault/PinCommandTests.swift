@@ -170,7 +170,8 @@ struct PinCommandTests {
     }
     for writer in writers { writer.waitUntilExit() }
     for writer in 1...8 {
-      // Where the machine is so busy that a second was not enough for the pin's lock, the next commit brings the pin up, and that is said.
+      // Where the machine is so busy that a second was not enough for the pin's lock, the next commit brings the pin up, and that
+      // is said.
       let said = try home.content("out\(writer)").split(separator: "\n")
         .filter { !$0.contains("has held the lock for") && !$0.hasPrefix("  try: ") }
       #expect(said.isEmpty)

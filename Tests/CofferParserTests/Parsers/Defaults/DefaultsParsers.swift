@@ -55,7 +55,8 @@ enum DefaultsParsers {
     try promise(second.record.said == found.record.said, "a record says something else")
   }
 
-  /// The first page of a journal, cut to its fields, and records behind it. The first byte says which numbers get checks that fit.
+  /// The first page of a journal, cut to its fields, and records behind it. The first byte says which numbers get checks that
+  /// fit.
   static let journal = Parser("journal") { input in
     let (first, content) = input.choice
     try JournalFile.shared.read(content, checked: first)

@@ -40,9 +40,9 @@ enum PostgresParsers {
   }
 }
 
-/// An input: what is asked, and what is said. The first byte counts the steps; its highest bit says whether the answers to what is asked of every
-/// server are the input's too, and the next one whether a server is there again for who has lost it. A byte for each step follows, and then
-/// what the server says.
+/// An input: what is asked, and what is said. The first byte counts the steps; its highest bit says whether the answers to what
+/// is asked of every server are the input's too, and the next one whether a server is there again for who has lost it. A byte for
+/// each step follows, and then what the server says.
 private struct Script {
   let steps: ArraySlice<UInt8>
   /// On each connection.

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A server of PostgreSQL's that says what was written beforehand, whatever it is asked, and then nothing any more: nobody waits for it.
+/// A server of PostgreSQL's that says what was written beforehand, whatever it is asked, and then nothing any more: nobody waits
+/// for it.
 ///
 /// Source: PostgreSQL, "Frontend/Backend Protocol", "Message Formats".
 final class ScriptedServer: Sendable {
@@ -105,8 +106,8 @@ enum ServerMessage {
       + message(UInt8(ascii: "D"), bytes(UInt16(texts.count)) + cells) + message(UInt8(ascii: "C"), Array("SELECT 1\0".utf8))
   }
 
-  /// Messages as an input has them: a type, the length of the content in two bytes, and the content. A type of 0 ends them, and what is behind
-  /// it is said as it stands.
+  /// Messages as an input has them: a type, the length of the content in two bytes, and the content. A type of 0 ends them, and
+  /// what is behind it is said as it stands.
   static func messages(of input: ArraySlice<UInt8>) -> [UInt8] {
     var (rest, said) = (input, [UInt8]())
     while let type = rest.popFirst() {

@@ -11,7 +11,8 @@
 
   private nonisolated(unsafe) var chosen: Parser?
 
-  /// Fuzzes the one of `parsers` that `COFFER_PARSER` names, in the environment as libFuzzer starts itself again to merge; or tells of all.
+  /// Fuzzes the one of `parsers` that `COFFER_PARSER` names, in the environment as libFuzzer starts itself again to merge; or
+  /// tells of all.
   public func run(_ parsers: [Parser]) {
     guard let name = ProcessInfo.processInfo.environment["COFFER_PARSER"] else {
       for parser in parsers { print(parser.name, parser.longest, parser.fixtures.joined(separator: " ")) }
