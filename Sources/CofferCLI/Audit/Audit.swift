@@ -9,7 +9,7 @@ internal import FoundationEssentials
 struct Audit: ~Copyable {
   /// Reasons to give an item another value, the most pressing first.
   enum Kind: String, Encodable, CaseIterable {
-    case leaked, weak, reused, expired, expiring, old
+    case weak, reused, expired, expiring, old
   }
 
   struct AuditFinding: Encodable {
@@ -41,15 +41,13 @@ struct Audit: ~Copyable {
   let oldest: Date
   /// What expires before this does so soon.
   let soonest: Date
-  let leaks: LeakedHashes?
   private let key: SecretBytes
   private var users: [[UInt8]: [ItemName]] = [:]
   private(set) var findings: [AuditFinding] = []
   private(set) var passwords = 0
 
-  init(now: Date, oldest: Date, soonest: Date, leaks: LeakedHashes?) throws {
+  init(now: Date, oldest: Date, soonest: Date) throws {
     (self.now, self.oldest, self.soonest) = (now, oldest, soonest)
-    self.leaks = leaks
     key = try SecretBytes.random(Self.digest.count)
   }
 
@@ -72,7 +70,6 @@ struct Audit: ~Copyable {
     if strength.bits < PasswordStrength.least {
       add(.weak, item.name, "about \(Int(strength.bits)) bits: \(strength.reason)")
     }
-    if let count = try leaks?.count(value), count > 0 { add(.leaked, item.name, "\(count) times in leaks") }
     let tag = try value.withUnsafeBytes { try Self.digest.authenticate($0, with: key) }
     users[tag.withUnsafeBytes { Array($0) }, default: []].append(item.name)
   }

@@ -76,10 +76,7 @@ extension Example {
       Example("what a copy of the vault would change", "coffer vault merge /media/stick/vault.sqlite --dry-run"),
       Example("take over what is newer in a vault with a name", "coffer vault merge work"),
     ],
-    "vault audit": [
-      Example("weak, reused, old and expiring secrets", "coffer vault audit"),
-      Example("those that leaked, from a list on this machine", "coffer vault audit --leaked pwned-passwords.txt"),
-    ],
+    "vault audit": [Example("weak, reused, old and expiring secrets", "coffer vault audit")],
   ]
 
   static let upkeep: [String: [Example]] = [

@@ -1,6 +1,4 @@
 /// A small list of what people choose first, from common knowledge, about the most frequent first. A guesser begins with these.
-///
-/// It is no count of any leak; `coffer vault audit --leaked` looks a password up in one.
 enum PasswordList {
   static let words: [Substring] = text.split { $0 == " " || $0 == "\n" }
 

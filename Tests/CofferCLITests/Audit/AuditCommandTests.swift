@@ -70,26 +70,4 @@ struct AuditCommandTests {
     let answer = try Home().coffer("vault audit --old '\(time)'")
     #expect(answer.status == 64, "\(answer.err)")
   }
-
-  @Test func `leaked passwords are told by a list of any size, of which little is read`() throws {
-    let home = try home()
-    let hash = { (text: String) in
-      try SecretDigest.sha1.hash(Home.secret(text)).withUnsafeBytes { $0.map { String(format: "%02X", $0) }.joined() }
-    }
-    var lines = try (0..<20_000).map { "\(try hash("filler \($0)")):\($0 + 1)" }
-    lines.append("\(try hash("hunter2")):17043")
-    let file = try home.file("leaked", lines.sorted().joined(separator: "\r\n"))
-    let answer = try home.coffer("vault audit --leaked \(file)")
-    #expect(
-      answer.status == 2
-        && answer.out.hasPrefix("leaked    a.example  ada  17043 times in leaks\nleaked    b.example  bob  17043"))
-    #expect(!answer.out.contains(try hash("hunter2").prefix(8)))
-    try home.transcript("vault audit sound -q --leaked \(file)")
-    try home.transcript(
-      "vault audit sound --leaked \(home.file("other", "hunter2\n"))", err: "these are no leaked hashes", exit: 65)
-    try home.transcript("vault audit sound --leaked \(home.path)/none", err: "No such file or directory", exit: 74)
-    #expect(try home.traced(["-P", file], "vault audit --leaked \(file)").status == 2)
-    let read = try home.content("trace").matches(of: /(?m)read(?:64)?\(.* = ([0-9]+)$/).compactMap { Int($0.1) }
-    #expect(read.count > 64 && read.reduce(0, +) < 64 * 1024 && lines.count * 47 > 900_000, "\(read.count)")
-  }
 }

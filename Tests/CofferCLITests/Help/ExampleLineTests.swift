@@ -60,7 +60,7 @@ struct ExampleLineTests {
         // What is typed, what needs another program, and what has another answer in a small vault.
         guard example.line.hasPrefix("coffer "),
           !["typed", "editor", "secret of its own"].contains(where: example.purpose.contains),
-          !["--secret", "|", "env=prod", "ada-old", "--clip", "--forever", "--leaked", "--field pin"].contains(
+          !["--secret", "|", "env=prod", "ada-old", "--clip", "--forever", "--field pin"].contains(
             where: example.line.contains)
         else { continue }
         let line = try #require(Self.words(example.line)).map { $0.isEmpty || $0.contains(" ") ? "'\($0)'" : $0 }

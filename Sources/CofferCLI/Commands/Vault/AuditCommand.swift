@@ -6,10 +6,10 @@ internal import FoundationEssentials
 
 struct VaultAuditCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "audit", abstract: "Find secrets that are weak, reused, leaked, old or about to expire.",
+    commandName: "audit", abstract: "Find secrets that are weak, reused, old or about to expire.",
     discussion: """
-      Values are looked at in memory alone, and neither they nor hashes of them are printed; no server is asked. Weak, reused \
-      and leaked are said of passwords: lines of text that are no tokens. Exit status 0 when nothing was found, and 2 otherwise.
+      Values are looked at in memory alone, and neither they nor hashes of them are printed; no server is asked. Weak and \
+      reused are said of passwords: lines of text that are no tokens. Exit status 0 when nothing was found, and 2 otherwise.
       """)
 
   @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?
@@ -17,19 +17,13 @@ struct VaultAuditCommand: OpeningCommand {
   var old: AuditTime?
   @Option(help: ArgumentHelp("Tell of what expires within this time, as 30d or 12h. [default: 30d]", valueName: "time"))
   var expiring: AuditTime?
-  @Option(
-    help: ArgumentHelp(
-      "Have I Been Pwned's list of SHA-1 hashes in their order, or a folder of its ranges.", valueName: "path"),
-    completion: .file())
-  var leaked: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let now = Date()
     var audit = try Audit(
-      now: now, oldest: now - (old ?? .year).seconds, soonest: now + (expiring ?? .month).seconds,
-      leaks: leaked.map { (path) throws in try LeakedHashes(path) })
+      now: now, oldest: now - (old ?? .year).seconds, soonest: now + (expiring ?? .month).seconds)
     let items = try context.itemsToRead()
     let all = try items.list(service: service).filter { !AuthAccounts.isPointer($0) }
     let progress = Progress(context, json: options.json, .auditing)
@@ -66,7 +60,7 @@ struct VaultAuditCommand: OpeningCommand {
       columns: [.fixed("FOUND"), .text("SERVICE"), .text("ACCOUNT"), .text("WHY", rank: 1)],
       rows: findings.map { finding in
         [
-          Table.Cell(finding.kind.rawValue, [.leaked, .expired].contains(finding.kind) ? .red : .yellow),
+          Table.Cell(finding.kind.rawValue, finding.kind == .expired ? .red : .yellow),
           Table.Cell(finding.service), Table.Cell(finding.account), Table.Cell(finding.words(time)),
         ]
       }, footer: total)

@@ -13,7 +13,7 @@ import Foundation
 /// What the command line reads of files, pipes, editors and other programs.
 enum CommandLineParsers {
   static let all =
-    [git, docker, template, reference, env, classic, oneTime, description, leaks, mask] + ImportParsers.all + LoginParsers.all + [
+    [git, docker, template, reference, env, classic, oneTime, description, mask] + ImportParsers.all + LoginParsers.all + [
       BusParsers.path
     ]
 
@@ -113,13 +113,6 @@ enum CommandLineParsers {
     return VaultItem(
       id: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), name: try ItemName(service: "s"), metadata: metadata,
       created: moment, modified: moment, written: moment, revision: 1, valueBytes: 0)
-  }
-
-  /// A line of a file of leaked hashes.
-  static let leaks = Parser("leaked-hash", longest: 80, words: ["0018A45C4D1DEF81644B54AB7F969B88D65:", ":9"]) { input in
-    let line = input.lent { HashLine($0, digits: 35) }
-    guard let line else { throw Failure.usage("no line", try: "HASH:COUNT") }
-    try promise(line.count >= 0, "a hash was seen less than never")
   }
 
   /// What a program prints whose secrets are masked: the first byte says how many of its bytes come at once.
