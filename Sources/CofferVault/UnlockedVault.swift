@@ -32,7 +32,6 @@ public struct UnlockedVault: ~Copyable, Sendable {
 
   /// Where it is.
   public var place: VaultPlace { core.place }
-  /// The vault's file.
   /// The vault's id.
   public var id: VaultID { core.id }
 

@@ -18,6 +18,17 @@ import Testing
     for target in targets.sorted() where !page.contains("`\(target)`") { Issue.record("Architecture.md does not name \(target)") }
   }
 
+  @Test func `the README says of each library what it is for`() throws {
+    let manifest = try String(contentsOf: Package.root.appending(path: "Package.swift"), encoding: .utf8)
+    let libraries = manifest.matches(of: /\.library\(name: "(\w+)"/).map { String($0.1) }
+    #expect(libraries.count > 10)
+    let readme = try String(contentsOf: Package.root.appending(path: "README.md"), encoding: .utf8)
+    let rows = readme.split(separator: "\n").filter { $0.hasPrefix("| `Coffer") }
+    for library in libraries where !rows.contains(where: { $0.contains("`\(library)`") }) {
+      Issue.record("README.md does not name \(library)")
+    }
+  }
+
   @Test func `the landing page lists every article`() throws {
     let landing = try Self.article("Coffer.md")
     let topics = try #require(landing.components(separatedBy: "## Topics").last)
