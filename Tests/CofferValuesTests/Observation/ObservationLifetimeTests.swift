@@ -34,15 +34,17 @@ internal import Testing
     var owner: Owner? = Owner()
     let (bySubject, byRouter, byContainer) = (Collected<Int>(), Collected<Int>(), Collected<Int?>())
     let bySession = Collected<Session<String>.State>()
+    // Kept, not recorded: once the test is over its files go, which may be told.
+    let failures = Collected<String>()
     func begin(_ owner: Owner) throws {
       let subject = app.persistedValue(for: Self.keys.number).subject()
       try subject.observe(owner) { bySubject.add($0) }
       let router = try StorageRouter(plain: bench.defaults(), vault: bench.vault, keys: Self.keys)
       try router.observe(Self.keys.number, owner: owner) { value in
-        do { byRouter.add(try value.get()) } catch { Issue.record(error) }
+        do { byRouter.add(try value.get()) } catch { failures.add("\(error)") }
       }
       try Self.session(router).observe(owner) { state in
-        do { bySession.add(try state.get()) } catch { Issue.record(error) }
+        do { bySession.add(try state.get()) } catch { failures.add("\(error)") }
       }
       let storage = try PersistentStorage(suiteName: Bench.domain, in: bench.places.defaults)
       let container: KeyValueContainer<Int> = storage.makeContainer(key: "number")
@@ -55,6 +57,7 @@ internal import Testing
     }
     try Self.session(app).login(as: "ada") { try $0.set(Sealed("t"), for: Self.keys.token) }
     eventually { bySession.all == [.loggedOut, .loggedIn("ada")] }
+    #expect(failures.all == [])
     #expect(bySubject.all == [0, 1, 2] && byRouter.all == [0, 1, 2] && byContainer.all == [nil, 1, 2])
     // Before its files go, of which somebody would be told.
     owner = nil
