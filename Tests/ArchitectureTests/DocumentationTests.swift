@@ -49,9 +49,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "README.md", ".github/CONTRIBUTING.md", ".github/CAMPAIGNS.md", ".github/SECURITY.md",
+    "README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md",
     "Sources/Coffer/Coffer.docc/Architecture.md", "Sources/Coffer/Coffer.docc/AssuranceCase.md",
-    "Sources/Coffer/Coffer.docc/CrashStates.md", "Sources/Coffer/Coffer.docc/Fuzzing.md", "Sources/Coffer/Coffer.docc/Models.md",
     "Sources/Coffer/Coffer.docc/Releases.md",
   ])
   func `every file that a page for contributors names is there`(page: String) throws {
@@ -68,7 +67,7 @@ import Testing
     ("| 80 ms for a list", "CofferDefaults/Engine/ListContent.swift", "pauseNanoseconds: UInt64 = 20_000_000"),
     ("| 5 s, then `.busy`", "CofferPlatform/FileLock.swift", "patience = Duration.seconds(5)"),
     ("| 30 s, then `.busy`", "CofferVault/SQLite/Connection.swift", "busyMilliseconds: Int32 = 30_000"),
-    ("30 s, then it goes on without its turn", "CofferVault/Slot/PassphraseTurn.swift", "patience = Duration.seconds(30)"),
+    ("30 s, then it goes on without its turn", "CofferVault/Engine/PassphraseTurn.swift", "patience = Duration.seconds(30)"),
     ("| 45 s;", "CofferAgent/Client/AgentLine.swift", "usualAnswerTime = Duration.seconds(45)"),
     ("unlocking 120 s", "CofferAgent/Client/AgentClient.swift", "unlockTime = Duration.seconds(120)"),
     ("a minute unless given", "Coffer/Session/Session+Refresh.swift", "longestRefresh: Duration { .seconds(60) }"),

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The model of a journal that is replaced, `Tests/Models/journal.py`: see Models.md.
+/// The model of a journal that is replaced, `Tests/Models/journal.py`.
 @Suite(.tags(.campaign, .process), .wholeRun) struct JournalModelTests {
   private static let model = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
     path: "Models/journal.py")

@@ -45,11 +45,4 @@ import Testing
     #expect(Set(folders) == Set(Self.parsers.map(\.name)))
     #expect(Self.parsers.count == folders.count, "no two parsers have one name")
   }
-
-  @Test func `the page on fuzzing names each parser`() throws {
-    let page = try String(contentsOf: Self.fixtures.appending(path: "../Sources/Coffer/Coffer.docc/Fuzzing.md"), encoding: .utf8)
-    let rows = page.matches(of: /(?m)^\| [^|]+ \| (`[^|]+`) \|$/)
-    let named: [String] = rows.flatMap { $0.1.split(separator: " ") }.map { String($0.dropFirst().dropLast()) }
-    #expect(named.sorted() == Self.parsers.map(\.name).sorted())
-  }
 }

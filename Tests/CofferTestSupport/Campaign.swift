@@ -4,7 +4,6 @@ internal import Testing
 
 /// How far campaigns go: each has a short form, which every whole run takes, and a long one under `COFFER_LONG_TESTS=1`.
 ///
-/// `.github/CAMPAIGNS.md` lists them.
 public enum Campaign {
   private static let environment = ProcessInfo.processInfo.environment
 

@@ -12,7 +12,7 @@ extension Tag {
   /// Tests more where root runs it: it mounts, makes name spaces, or is several users. `COFFER_TESTS=root` takes no other but the
   /// fast ones.
   @Tag public static var root: Self
-  /// Tries many cases of one kind. Where it has a long form, `.github/CAMPAIGNS.md` lists it (see ``Campaign``).
+  /// Tries many cases of one kind. It may have a long form (see ``Campaign``).
   @Tag public static var campaign: Self
   /// Waits for a limit of time to pass, or works for seconds.
   @Tag public static var slow: Self

@@ -1,5 +1,5 @@
 /* The agent's locking: three clients ask to unlock, to lock, to change the vault and to stop, each on a thread of the agent's, while time
- * passes, the machine is suspended, and clients and the agent die. The page Models.md of the catalogue says what follows.
+ * passes, the machine is suspended, and clients and the agent die. AssuranceCase.md says what follows.
  *
  * DEATHS=n   how many deaths there are, of a client or of the agent
  * Each of these leaves out one rule, and breaks a property:

@@ -1,5 +1,5 @@
 /* What the programs of one machine believe about a vault's generation: they read and write it, die between a commit and its pin, and
- * somebody puts older copies back, or copies on which another machine has written. The page Models.md of the catalogue says what follows.
+ * somebody puts older copies back, or copies on which another machine has written. AssuranceCase.md says what follows.
  *
  * A commit is a number of its own, so that two of one generation can be told apart. A state is known by its generation, its commit, the
  * last commit of this machine that it knows of, and, for the properties alone, by all commits that it comes from.

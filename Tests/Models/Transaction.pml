@@ -1,5 +1,5 @@
 /* A transaction over the plain store and the vault: three processes, a plain key and a secret that only transactions write, deaths, power
- * losses, and syncs that report an error. The page Models.md of the catalogue says what follows from it, and what is left out.
+ * losses, and syncs that report an error. AssuranceCase.md says what follows from it, and its limits.
  *
  * Each process makes one transaction, whose id and value is its own number; 0 is what both keys have at first.
  *

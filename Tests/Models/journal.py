@@ -1,7 +1,7 @@
 """What becomes of acknowledged values when a plain store's journal is deleted, copied, put back or overwritten.
 
 Processes hold a journal open, write into it, fold it into the list and make a transaction with a vault, while somebody else
-replaces the journal. Every order of the steps is tried, with deaths. Models.md says what holds and what is left out.
+replaces the journal. Every order of the steps is tried, with deaths. AssuranceCase.md says what holds.
 
     python3 Tests/Models/journal.py [--short | --whole]   # the worlds, then each rule left out once, which must be refused
     python3 Tests/Models/journal.py WORLD [RULE...]        # a world without some rules: the shortest way to what breaks
