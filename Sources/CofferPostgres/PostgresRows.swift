@@ -1,4 +1,5 @@
 internal import CofferPlatform
+internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
@@ -22,6 +23,8 @@ final class PostgresRows: ServerRows {
   private static let mostOthersWrite = 8
   /// What is asked for next, outside of a transaction.
   var announced: PostgresTransaction.Beginning?
+  /// The plain half that the next write makes too.
+  private var companion: PlainHalf?
   private(set) var hasLostCommit = false
   /// The state that was put when the tables were made.
   private(set) var lastPut: [UInt8]?
@@ -79,8 +82,8 @@ final class PostgresRows: ServerRows {
         .reentrant, "a transaction was begun inside another", place: place.description, cure: "use the one that is under way")
     }
     let ahead = announced.take()
-    // Of this write alone: what settles a lost commit, or comes after one, takes nothing along.
-    let half = writing ? PlainHalf.take() : nil
+    // Of this write alone: a write that settles a lost commit, or follows one, has no companion.
+    let half = writing ? companion.take() : nil
     let (known, followsOthers) = (known, othersWrite > 0)
     let begun = try session.begin { [session] (connection) throws(StoreError) in
       writing
@@ -158,6 +161,8 @@ final class PostgresRows: ServerRows {
   func dataVersion() -> Int64 { version }
 
   func recheckSchema() {}
+
+  func accompany(with companion: (any CompanionWrites)?) { self.companion = companion as? PlainHalf }
 
   func isInPlace() -> Bool { true }
 

@@ -11,9 +11,14 @@ package struct Deciding: ~Copyable {
 
   /// Makes `decision`, with this thread marked.
   package func make(_ decision: Decision, _ id: TransactionID?) throws(StoreError) {
+    try marked { () throws(StoreError) in try decision.make(id) }
+  }
+
+  /// Runs `body`, which makes a decision, with this thread marked.
+  package func marked(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     thread.store(coffer_thread_number(), ordering: .relaxed)
     defer { thread.store(0, ordering: .relaxed) }
-    try decision.make(id)
+    try body()
   }
 
   /// Throws ``/CofferPlatform/StoreError`` `.reentrant` on that thread.

@@ -171,7 +171,13 @@ extension StorageRouter {
     let isDivisible = !plainBatch.writes.isEmpty && !vaultBatch.writes.isEmpty
     var decided: TransactionID?
     var isMade = false
-    let kind: Decision.Kind = vaultBatch.writes.isEmpty ? .comparison : vault.sharesTransactions ? .shared : .own
+    let shared = { [vault] (companion: any CompanionWrites) throws(StoreError) in
+      var batch = vaultBatch
+      batch.companion = companion
+      try vault.commit(batch, decision: nil)
+      isMade = true
+    }
+    let kind: Decision.Kind = vaultBatch.writes.isEmpty ? .comparison : vault.sharesTransactions ? .shared(shared) : .own
     let decision = Decision(place: vault.place, kind: kind) { [vault] (id) throws(StoreError) in
       var batch = vaultBatch
       batch.decides = isDivisible ? id : nil

@@ -73,7 +73,7 @@ public protocol Store<R>: Sendable {
   func settle(with decisions: DecisionLookup)
 
   /// Whether another store that has its values in the same database may add its writes to the transaction of a
-  /// ``commit(_:decision:)``, which then runs on the calling thread. Without an implementation of its own a store shares none.
+  /// ``commit(_:decision:)``. Without an implementation of its own a store shares none.
   var sharesTransactions: Bool { get }
 
   /// The stamp of the stored value of `name`, without opening it: of an expired one too, whose value nobody gets.
@@ -217,6 +217,8 @@ public struct Batch<R: Route>: Sendable {
   public var decides: TransactionID?
   /// Values move between names, forms or stores and nobody means anything else by them. Only observers are told.
   public var isMigration = false
+  /// The writes of another store in the same database, which go into the same transaction.
+  package var companion: (any CompanionWrites)?
 
   /// An empty batch.
   public init() {}
@@ -240,11 +242,11 @@ public struct Decision {
   package let kind: Kind
 
   /// What a decision does in the store that makes it.
-  package enum Kind: Sendable {
+  package enum Kind {
     /// It reads and compares, and changes nothing.
     case comparison
-    /// It commits in a transaction that takes along what a store in the same database offers on the calling thread.
-    case shared
+    /// It commits in a transaction that makes the writes of another store in the same database too, which the closure gets.
+    case shared((any CompanionWrites) throws(StoreError) -> Void)
     /// It may commit by itself.
     case own
   }
@@ -260,6 +262,10 @@ public struct Decision {
     self.make = make
   }
 }
+
+/// The writes of a plain store that a vault in the same database makes in its own transaction. Both are of one kind of server, which
+/// knows what is behind this.
+package protocol CompanionWrites: AnyObject, Sendable {}
 
 /// What became of a transaction over both stores, as the store that decides it has recorded.
 public enum TransactionOutcome: Sendable, Equatable {

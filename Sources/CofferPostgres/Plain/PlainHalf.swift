@@ -1,21 +1,20 @@
 internal import CofferPlatform
 internal import CofferStorage
-internal import Synchronization
 
-/// What a plain store has of a transaction whose other half goes to a vault in the same database: the vault's connection makes
-/// both in one transaction of the server.
+/// The plain half of a transaction whose other half goes to a vault in the same database. The vault's connection makes both in one
+/// transaction of the server.
 ///
-/// It is offered on the thread that commits, and the first write of a vault on that thread takes it. Used from that thread alone.
-final class PlainHalf {
+/// - Note: unchecked, because it is made, handed to the vault and read within one call, on one thread.
+final class PlainHalf: CompanionWrites, @unchecked Sendable {
   private let write: PlainWrite
   private let expectations: [String: PlainForm?]
   private let changes: [(name: String, form: PlainForm?)]
   /// What the plain store's database is known by.
   private let database: [[UInt8]]
-  private(set) var state = State.offered
+  private(set) var state = State.waiting
 
   enum State {
-    case offered
+    case waiting
     /// It is in a transaction, which was not made.
     case begun
     case made
@@ -32,28 +31,6 @@ final class PlainHalf {
     self.changes = changes
     self.database = database
   }
-
-  // MARK: Handing over
-
-  private struct Offer: @unchecked Sendable { let half: PlainHalf }
-  /// By the number of the thread.
-  private static let offers = Mutex<[UInt32: Offer]>([:])
-
-  /// Runs `body`, which has a vault write on this thread.
-  func offering(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-    let (thread, offer) = (coffer_thread_number(), Offer(half: self))
-    Self.offers.withLock { $0[thread] = offer }
-    defer { Self.offers.withLock { _ = $0.removeValue(forKey: thread) } }
-    try body()
-  }
-
-  /// What was offered on this thread, once.
-  static func take() -> PlainHalf? {
-    let thread = coffer_thread_number()
-    return offers.withLock { $0.removeValue(forKey: thread) }?.half
-  }
-
-  // MARK: Within the vault's transaction
 
   /// Takes the plain store's lock and compares what was read, before the vault takes its own.
   ///

@@ -50,7 +50,7 @@ extension PostgresDefaults {
       case (nil, _), (_, nil): try commit(new, changes, batch, nil, &state)
       case (let decision?, .comparison): try commit(new, changes, batch, decision, &state)
       case (let decision?, _) where changes.isEmpty: try hold(new, batch, decision, &state)
-      case (let decision?, .shared): try share(new, changes, batch, decision, &state)
+      case (_, .shared(let make)): try share(new, changes, batch, make, &state)
       case (_, .own): throw PlainHalf.apart(place)
       }
     }
@@ -98,14 +98,14 @@ extension PostgresDefaults {
 
   /// In the transaction of the vault that decides.
   private func share(
-    _ new: PlainWrite, _ changes: [(name: String, form: PlainForm?)], _ batch: Batch<Plain>, _ decision: Decision,
-    _ state: inout State
+    _ new: PlainWrite, _ changes: [(name: String, form: PlainForm?)], _ batch: Batch<Plain>,
+    _ make: (any CompanionWrites) throws(StoreError) -> Void, _ state: inout State
   ) throws(StoreError) {
     _ = try state.session.open()
     try checkMayWrite(state.session)
     let half = PlainHalf(new, if: batch.expectations, changes, in: state.session.facts.database)
     do throws(StoreError) {
-      try half.offering { () throws(StoreError) in try deciding.make(decision, nil) }
+      try deciding.marked { () throws(StoreError) in try make(half) }
     } catch {
       guard error.kind == .outcomeUnknown, half.state == .lost, !new.effects.isEmpty else { throw error }
       // The vault could not tell: it changed nothing of its own perhaps, so that its log has no row. Both halves were made, or
