@@ -1,6 +1,6 @@
 """A reader and a writer of Coffer's vaults, made from VaultFormat.md alone: `python3 Witness VERB`.
 
-`vectors` prints `Fixtures/Vectors/format-1.json`. For the other verbs each line of the input is a request in JSON, and each is
+`items VAULT` asks for the passphrase of a vault and prints its items. `vectors` prints `Fixtures/Vectors/format-1.json`. For the other verbs each line of the input is a request in JSON, and each is
 answered by one line. Secrets come in with the requests, and none is printed but those of a vault that was just made.
 """
 
@@ -19,6 +19,7 @@ try:
     from bounds import bounds
     from forge import forge
     from golden import golden
+    from items import print_items
     from malformed import malform
     from negative import negative
     from refusals import refusals
@@ -51,6 +52,9 @@ VERBS = {"read": read, "write": write, "bounds": bounds, "forge": forge, "golden
 def main():
     if sys.argv[1:] == ["vectors"]:
         print(json.dumps(Vectors().file(), indent=1))
+        return
+    if sys.argv[1:2] == ["items"]:
+        print_items(sys.argv[2:])
         return
     verb = VERBS[sys.argv[1]]
     for line in sys.stdin:
