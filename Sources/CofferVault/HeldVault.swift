@@ -96,3 +96,8 @@ extension StoreError {
   /// Whether it says that an open vault is of no more use.
   fileprivate var isEndOfUse: Bool { kind == .closed || kind == .moved }
 }
+
+extension VaultCore {
+  /// The vault as it is once its keys are gone.
+  var locked: LockedVault { LockedVault(place, header, options) }
+}

@@ -1,78 +1,6 @@
 public import CofferPlatform
 internal import CofferStorage
 
-/// 16 random bytes that name a vault for life.
-public struct VaultID: Sendable, Hashable, CustomStringConvertible {
-  /// The 16 bytes.
-  public let bytes: [UInt8]
-  package init(bytes: [UInt8]) { self.bytes = bytes }
-  /// 32 lowercase hexadecimal digits.
-  public var description: String {
-    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-  }
-}
-
-/// What kinds of secret open a slot.
-public enum SlotKind: UInt8, Sendable, CaseIterable {
-  /// A passphrase, through Argon2id.
-  case passphrase = 1
-  /// A passphrase and a key file together.
-  case passphraseAndKeyFile = 2
-  /// A generated key file.
-  case keyFile = 3
-  /// A printed recovery code.
-  case recoveryCode = 4
-  /// The X25519 key of a recipient.
-  case recipient = 5
-  /// Something that this version does not know, as a security chip. The slot is kept, and gets each new key of the vault; what
-  /// opens it is another program.
-  case foreign = 6
-
-  /// Those that this version makes and opens.
-  public static let openable: [SlotKind] = [.passphrase, .passphraseAndKeyFile, .keyFile, .recoveryCode, .recipient]
-
-  /// Whether a slot of the kind holds its own secret, under one that this version knows how to use.
-  var isOwned: Bool { self != .recipient && self != .foreign }
-}
-
-extension SlotKind: CustomStringConvertible {
-  /// What opens the slot, in words.
-  public var description: String {
-    switch self {
-    case .passphrase: "passphrase"
-    case .passphraseAndKeyFile: "passphrase and key file"
-    case .keyFile: "key file"
-    case .recoveryCode: "recovery code"
-    case .recipient: "recipient"
-    case .foreign: "of another program"
-    }
-  }
-}
-
-/// What the header of a locked vault says of one slot, unauthenticated until the vault is unlocked.
-public struct SlotSummary: Sendable, Equatable, Identifiable {
-  /// 16 random bytes that name a slot for life.
-  public struct ID: Sendable, Hashable, CustomStringConvertible {
-    /// The 16 bytes.
-    public let bytes: [UInt8]
-    package init(bytes: [UInt8]) { self.bytes = bytes }
-    /// 32 lowercase hexadecimal digits.
-    public var description: String { Hex.text(bytes) }
-  }
-  /// Names the slot.
-  public let id: ID
-  /// What opens it.
-  public let kind: SlotKind
-  /// Argon2id passes and memory in MiB; zeros where no passphrase is involved.
-  public let passes: UInt32, mebibytes: UInt32
-  package init(id: ID, kind: SlotKind, passes: UInt32, mebibytes: UInt32) {
-    self.id = id
-    self.kind = kind
-    self.passes = passes
-    self.mebibytes = mebibytes
-  }
-}
-
 /// A vault that nothing has unlocked: its file was found sound as far as can be told without a key. It hands out nothing.
 public struct LockedVault: Sendable {
   /// Where it is.
@@ -100,7 +28,7 @@ public struct LockedVault: Sendable {
   ) throws(StoreError) -> LockedVault {
     let database: any VaultRows
     do throws(StoreError) { database = try place.rowsToRead() } catch { throw options.missing(place, error) }
-    let header = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
+    let header = try database.read { () throws(StoreError) in try StoredParts.readHeader(database).header }
     let vault = LockedVault(database.place, header, options)
     try options.check(vault.id, at: vault.place)
     return vault

@@ -2,25 +2,6 @@ public import CofferPlatform
 internal import CofferStorage
 public import SystemPackage
 
-/// What putting a backup back did.
-public struct RestoreReport: Sendable, Equatable {
-  /// The vault that stands there now.
-  public let id: VaultID
-  /// The commit that the backup held.
-  public let restored: UInt64
-  /// The commit that put it back: above all that this machine had seen.
-  public let generation: UInt64
-  /// Items in it.
-  public let items: Int
-  /// The place that holds what stood there before; nil when nothing did.
-  public let kept: VaultPlace?
-  /// Where the vault that stood there did not open, or stood apart: the backup's slots, all of which open the vault again,
-  /// whoever removed them since; else none, and the vault has the slots that it had.
-  public let returnedSlots: [VaultStatus.Slot]
-  /// The vault's new key, for who is to trust the vault: the backup is of an older one from now on.
-  public let invitation: Invitation
-}
-
 /// A backup on its way to become a vault again: a private copy of it, found sound as far as can be told without a key. The copy
 /// goes with this value.
 public struct RestorableBackup: ~Copyable {

@@ -217,39 +217,3 @@ extension UnlockedVault {
     }
   }
 }
-
-/// An item on its way from one vault, or another program, to a vault.
-public struct ImportedItem: Sendable {
-  /// Service and account.
-  public let name: ItemName
-  /// The value, and what is said of it.
-  public let form: SecretForm
-  /// When it was first stored and last written; nil for now.
-  public let created: Date?, modified: Date?
-
-  /// An item to import.
-  public init(name: ItemName, form: SecretForm, created: Date? = nil, modified: Date? = nil) {
-    self.name = name
-    self.form = form
-    self.created = created
-    self.modified = modified
-  }
-}
-
-/// What becomes of an imported item whose name is taken.
-public enum DuplicatePolicy: Sendable, CaseIterable {
-  /// Nothing is imported at all: ``/CofferPlatform/StoreError/Kind/alreadyExists``.
-  case refuse
-  /// The imported item takes its place.
-  case replace
-  /// What is there stays.
-  case keep
-}
-
-/// What an import did, or would do.
-public struct ImportReport: Sendable, Equatable {
-  /// Names that were new, were replaced, or stayed as they were; in the order of the import.
-  public package(set) var added: [ItemName] = [], replaced: [ItemName] = [], kept: [ItemName] = []
-
-  package init() {}
-}

@@ -54,16 +54,17 @@ final class VaultObservation: Sendable {
 extension VaultStore {
   /// Runs `body`, which commits and returns what it changed, and tells observers.
   func telling(
+    with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout CofferVault.Change) throws(StoreError) -> [String: CofferStorage.Change.Cause]
   ) throws(StoreError) {
     guard let feed = observation.feed, feed.isObserved else {
-      _ = try write(body)
+      _ = try write(with: companion, body)
       return
     }
     try Reentrancy.check(place)
     try observation.known.withLock { (known) throws(StoreError) in
       var (others, own) = (VaultObservation.Survey?.none, [String: RecordVersion]())
-      let done = try write { (vault, change) throws(StoreError) in
+      let done = try write(with: companion) { (vault, change) throws(StoreError) in
         // Under the lock of writers: nobody comes between what is found here and the commit. It stands whatever this finds; what
         // is not found is found at the next look.
         if known != nil { do throws(StoreError) { others = try vault.items.survey(service, since: known) } catch {} }

@@ -81,10 +81,10 @@ public final class VaultStore: Store {
 
   /// Runs `body` in one write transaction of the unlocked vault.
   func write<Result: Sendable>(
-    _ body: (OpenVault, inout Change) throws(StoreError) -> Result
+    with companion: (any CompanionWrites)? = nil, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let core = try held.opened()
-    do throws(StoreError) { return try core.write(body) } catch { throw held.lapsed(core, error) }
+    do throws(StoreError) { return try core.write(with: companion, body) } catch { throw held.lapsed(core, error) }
   }
 }
 
@@ -148,7 +148,7 @@ extension VaultStore {
         .unsupported, "a vault cannot wait for another store's decision", place: place,
         cure: "prepare the plain store and let the vault decide")
     }
-    try telling { (vault, change) throws(StoreError) in
+    try telling(with: batch.companion) { (vault, change) throws(StoreError) in
       let effects = try vault.items.effects(of: batch, service: service)
       try vault.items.apply(batch, service: service, &change)
       return effects

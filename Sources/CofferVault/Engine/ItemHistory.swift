@@ -76,7 +76,7 @@ struct ItemHistory {
     _ index: RecordIndex, in table: RecordTable, _ change: inout Change, _ edit: (inout RecordMeta) -> Void
   ) throws(StoreError) -> RecordMeta {
     guard let id = try records.touch(table.bucket(of: index), change).record(at: index) else {
-      throw VerifiedView.tampered("a record that should exist is missing", view.place)
+      throw StoredParts.tampered("a record that should exist is missing", view.place)
     }
     let (sealed, meta) = try view.withRow(index, id, in: table, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in
@@ -197,7 +197,7 @@ struct ItemHistory {
   func meta(_ note: RecordNote, _ change: borrowing Change = Change()) throws(StoreError) -> RecordMeta {
     let bucket = RecordTable.old.bucket(of: note.index)
     guard let id = try records.list(of: bucket, change).record(at: note.index) else {
-      throw VerifiedView.tampered("a record that should exist is missing", view.place)
+      throw StoredParts.tampered("a record that should exist is missing", view.place)
     }
     return try view.withRow(note.index, id, in: .old, .metadata) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }

@@ -43,7 +43,7 @@ struct ItemMove {
     if taken.old != nil { _ = try items.removals.remove(new, &change) }
     let target = ItemTable.Target(name: new, index: taken.index, old: nil)
     guard let id = try records.touch(items.bucket(of: from), change).record(at: from) else {
-      throw VerifiedView.tampered("a record that should exist is missing", view.place)
+      throw StoredParts.tampered("a record that should exist is missing", view.place)
     }
     let record = try view.withRow(from, id, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
@@ -67,7 +67,7 @@ struct ItemMove {
 
   private func name(ofRecordAt index: RecordIndex, _ change: borrowing Change) throws(StoreError) -> ItemName {
     guard let id = try records.touch(items.bucket(of: index), change).record(at: index) else {
-      throw VerifiedView.tampered("a record that should exist is missing", view.place)
+      throw StoredParts.tampered("a record that should exist is missing", view.place)
     }
     return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys).name }

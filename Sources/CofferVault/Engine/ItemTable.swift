@@ -171,7 +171,7 @@ struct ItemTable {
     guard meta.kind == .present, meta.service.hasSameBytes(as: name.service), meta.account.hasSameBytes(as: name.account),
       meta.field.hasSameBytes(as: name.field)
     else {
-      throw VerifiedView.tampered("a record stands at another name's place", view.place)
+      throw StoredParts.tampered("a record stands at another name's place", view.place)
     }
   }
 

@@ -17,10 +17,10 @@ struct KnownHeader: ~Copyable {
   init(
     _ header: VaultHeader, _ digest: Digest32, slot: borrowing OpenSlot, proving anchors: [Anchor], place: VaultPlace
   ) throws(StoreError) {
-    let keys = try VerifiedView.checked(place) { () throws(FormatError) in
+    let keys = try StoredParts.checked(place) { () throws(FormatError) in
       try Subkeys(of: slot.key, vault: header.vault, epoch: header.epoch)
     }
-    body = try VerifiedView.checked(place) { () throws(FormatError) in try header.openBody(keys, proving: anchors) }
+    body = try StoredParts.checked(place) { () throws(FormatError) in try header.openBody(keys, proving: anchors) }
     self.keys = keys
     self.header = header
     self.digest = digest
@@ -39,7 +39,7 @@ struct KnownHeader: ~Copyable {
 
   /// Why the key does not come from that of one of `anchors`; nil where it comes from all.
   func refusal(by anchors: [Anchor]) throws(StoreError) -> Anchor.Refusal? {
-    try header.refusal(keys, by: anchors, at: place)
+    try header.refusal(keys, by: anchors, at: place.description)
   }
 
   /// The key, as an anchor.
@@ -54,7 +54,7 @@ struct KnownHeader: ~Copyable {
   /// The state that `database`, whose header this is, has; nil where it does not open.
   func state(of database: any VaultRows) throws(StoreError) -> VaultState? {
     do throws(StoreError) {
-      return try database.read { () throws(StoreError) in try VerifiedView.readState(database, header, digest, keys) }
+      return try database.read { () throws(StoreError) in try StoredParts.readState(database, header, digest, keys) }
     } catch {
       guard error.kind == .damaged || error.kind == .tampered else { throw error }
       return nil
@@ -84,11 +84,11 @@ extension KnownHeader {
     if let shown = plan.shown, shown != found {
       throw conflict(found.isSubset(of: shown) ? "a slot was removed meanwhile" : "a slot was added meanwhile", place)
     }
-    let slots = try VerifiedView.checked(place) { () throws(FormatError) in
+    let slots = try StoredParts.checked(place) { () throws(FormatError) in
       try nextSlots(after: header, body, plan, key: key, nextKeys)
     }
     try SlotLimits.check(slots.map(\.slot.frame), labels: slots.map(\.label), place)
-    return try VerifiedView.checked(place) { () throws(FormatError) in
+    return try StoredParts.checked(place) { () throws(FormatError) in
       let next = try HeaderBody(
         created: body.created, rotated: rotated, floor: plan.floor ?? body.floor, labels: slots.map(\.label)
       ) { (index, out) throws(FormatError) in

@@ -19,13 +19,13 @@ extension OpenVault {
     let kind = try inputs.kindToMake()
     let vault = VaultSalt.random()
     let slotPlace = SlotPlace(vault: vault)
-    let key = try VerifiedView.checked(place) { () throws(FormatError) in try VaultKey.random() }
+    let key = try StoredParts.checked(place) { () throws(FormatError) in try VaultKey.random() }
     let floor = cost ?? .floor
     let made = try SlotTable.newSlot(kind, for: inputs, cost: cost, floor: floor, place: slotPlace, options)
     let now = Milliseconds.count(clock())
     let firstSlot = made.id
-    let keys = try VerifiedView.checked(place) { () throws(FormatError) in try Subkeys(of: key, vault: vault, epoch: 1) }
-    let header = try VerifiedView.checked(place) { () throws(FormatError) in
+    let keys = try StoredParts.checked(place) { () throws(FormatError) in try Subkeys(of: key, vault: vault, epoch: 1) }
+    let header = try StoredParts.checked(place) { () throws(FormatError) in
       let body = try HeaderBody(created: now, rotated: now, floor: floor, labels: [label]) { _, out in made.writeMix(to: out) }
       let slot = try made.sealed(key, keys.epochMark, place: slotPlace)
       return try VaultHeader(slots: [slot], body: body, keys: keys, lineage: .first)
@@ -43,11 +43,11 @@ extension OpenVault {
         generation: 1, commit: .random(), root: DigestTree(emptyUnder: keys).root, counts: .none, time: now, logSequence: 0,
         logHead: .zero)
       try VaultLog.append(LogEntry(.vaultCreated, by: .current, time: now), to: &state, with: firstSlot, database, keys)
-      try VerifiedView.put(state, header, digest, database, keys)
+      try StoredParts.put(state, header, digest, database, keys)
     }
     do throws(StoreError) {
       let created = try database.read { () throws(StoreError) in
-        guard let slot = slot.take() else { throw VerifiedView.missing("slot", database) }
+        guard let slot = slot.take() else { throw StoredParts.missing("slot", database) }
         return try OpenVault(
           database: database, header: header, headerDigest: digest, slot: slot, anchors: [], pin: nil, options: options,
           clock: clock)
@@ -84,7 +84,7 @@ extension OpenVault {
     mirror: PinWatch? = nil, clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> OpenVault {
     let (tried, version) = try database.read { () throws(StoreError) in
-      (try VerifiedView.readHeader(database), try database.dataVersion())
+      (try StoredParts.readHeader(database), try database.dataVersion())
     }
     try mirror?.checkMirrored(tried.header.vault)
     let pins = if let mirror { mirror } else { try watch(tried.header, at: database.place, options, trust) }
@@ -101,10 +101,10 @@ extension OpenVault {
     if trust.asksPin { try pins?.read() }
     let vault = try database.read { () throws(StoreError) in
       // Where nobody has committed since, it is the same.
-      let (header, digest) = try database.dataVersion() == version ? tried : VerifiedView.readHeader(database)
-      guard var current = slot.take() else { throw VerifiedView.missing("slot", database) }
+      let (header, digest) = try database.dataVersion() == version ? tried : StoredParts.readHeader(database)
+      guard var current = slot.take() else { throw StoredParts.missing("slot", database) }
       guard header.vault == tried.header.vault else {
-        throw VerifiedView.replaced(header.vault, tried.header.vault, database.place)
+        throw StoredParts.replaced(header.vault, tried.header.vault, database.place)
       }
       if digest != tried.digest { try current.reopen(in: header, place: database.place.description) }
       var own = current.anchor
@@ -140,7 +140,7 @@ extension OpenVault {
     of place: VaultPlace, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> Invitation {
     let database = try place.rowsToRead()
-    let (header, digest) = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database) }
+    let (header, digest) = try database.read { () throws(StoreError) in try StoredParts.readHeader(database) }
     let pins = try watch(header, at: database.place, options, .joining)
     let slot = try search(header, with: credentials, options, database.place)
     try pins?.read()
@@ -262,8 +262,8 @@ extension VaultOptions {
   /// Compares the epoch that a vault's file states in the clear with the invitations.
   func check(epoch found: UInt64, at place: VaultPlace) throws(StoreError) {
     guard let newest = invitations.max(by: { $0.epoch < $1.epoch }), newest.epoch > found else { return }
-    let anchor = try VerifiedView.checked(place) { () throws(FormatError) in try newest.anchor() }
-    throw anchor.error(.rolledBack(found: found), place: place.description)
+    let anchor = try StoredParts.checked(place) { () throws(FormatError) in try newest.anchor() }
+    throw FormatError.contradicted(anchor, .rolledBack(found: found)).storeError(place: place.description)
   }
 
   func check(generation found: UInt64, at place: VaultPlace) throws(StoreError) {

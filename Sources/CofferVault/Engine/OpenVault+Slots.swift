@@ -6,7 +6,7 @@ internal import SystemPackage
 extension OpenVault {
   /// Commits a plan that adds a slot.
   func add(_ plan: consuming SlotPlan, label: String) throws(StoreError) -> SlotSummary {
-    guard let id = plan.addedID else { throw VerifiedView.missing("new slot", view.database) }
+    guard let id = plan.addedID else { throw StoredParts.missing("new slot", view.database) }
     plan.labels[id] = label
     try changeSlots(plan, log: .slotAdded, id)
     return try slots.slot(SlotSummary.ID(bytes: id.bytes)).summary

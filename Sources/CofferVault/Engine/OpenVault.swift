@@ -181,7 +181,7 @@ final class OpenVault {
     for replica in [change.formerReplica, change.replica ?? view.pins?.replica] {
       if let replica, let given = next.note(replica) { lost.append(given) }
     }
-    try VerifiedView.put(next, view.header, view.headerDigest, view.database, view.keys)
+    try StoredParts.put(next, view.header, view.headerDigest, view.database, view.keys)
     return SealedChange(
       state: next, tree: tree, lists: change.lists, notes: change.notes, lostReplicas: lost,
       removesForGood: change.removesForGood, hadOldBytes: view.state.scrub)

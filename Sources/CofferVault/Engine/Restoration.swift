@@ -179,7 +179,7 @@ struct Restoration: ~Copyable {
 
   private static func header(of current: any VaultRows) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
     do throws(StoreError) {
-      return try current.read { () throws(StoreError) in try VerifiedView.readHeader(current) }
+      return try current.read { () throws(StoreError) in try StoredParts.readHeader(current) }
     } catch {
       guard error.kind == .damaged else { throw error }
       return nil
@@ -262,7 +262,7 @@ struct Restoration: ~Copyable {
     let isOfThisHistory = try present.comes(from: [source.anchor(.backup)])
     // Anyone can make a backup that a recipient's public key opens, whatever somebody says of its age.
     guard isOfThisHistory || (consent.acceptingOlderKey && backup.view.slot.kind != .recipient) else {
-      throw source.anchor(.backup).error(.forked, place: place.description)
+      throw FormatError.contradicted(source.anchor(.backup), .forked).storeError(place: place.description)
     }
     if let state { try pin?.rememberReplaced(state, key: present.keys.epochMark) }
     let epoch = try FileCounter.after(present.header.epoch, place)
@@ -288,7 +288,7 @@ struct Restoration: ~Copyable {
     let isRecipient = backup.view.slot.kind == .recipient
     guard !isRecipient || !older.isEmpty else { throw unproven() }
     guard comesFromOlder || (consent.acceptingOlderKey && !isRecipient) else {
-      throw source.anchor(.backup).error(.forked, place: place.description)
+      throw FormatError.contradicted(source.anchor(.backup), .forked).storeError(place: place.description)
     }
     let newer = try newerKey(beside: present, anchors)
     let isProven = newer == nil && comesFromOlder
@@ -406,6 +406,6 @@ struct Openers: ~Copyable {
 extension FileCounter {
   /// The epoch after `epoch`.
   fileprivate static func after(_ epoch: UInt64, _ place: VaultPlace) throws(StoreError) -> UInt64 {
-    try VerifiedView.checked(place) { () throws(FormatError) in try next(epoch, "key epoch") }
+    try StoredParts.checked(place) { () throws(FormatError) in try next(epoch, "key epoch") }
   }
 }

@@ -30,7 +30,7 @@ struct Rotation {
     to epoch: UInt64, _ change: inout Change, _ progress: (Int, Int) -> Void,
     header: (borrowing VaultKey, borrowing Subkeys) throws(StoreError) -> VaultHeader
   ) throws(StoreError) {
-    try view.verifyHeaders()
+    try StoredParts.verifyHeaders(of: view.database, are: view.headerDigest)
     try view.database.checkNothingIsAdded()
     let key = try view.checked { () throws(FormatError) in try VaultKey.random() }
     let nextKeys = try view.checked { () throws(FormatError) in try Subkeys(of: key, vault: view.header.vault, epoch: epoch) }
@@ -65,7 +65,7 @@ struct Rotation {
       for list in try view.lists(of: table) { entries += list.entries.map { (table, $0) } }
     }
     guard UInt64(entries.count) == view.state.counts.records else {
-      throw VerifiedView.tampered(
+      throw StoredParts.tampered(
         "the vault holds \(entries.count) records where its state says \(view.state.counts.records)", view.place)
     }
     var next: [(table: RecordTable, entry: BucketEntry)] = []

@@ -8,16 +8,16 @@ internal import SystemPackage
 final class VaultCore: Sendable {
   let place: VaultPlace
   let id: VaultID
-  /// The vault as it is once its keys are gone.
-  let locked: LockedVault
   let options: VaultOptions
+  /// The header that the vault was unlocked with.
+  let header: VaultHeader
   private let vault: Mutex<OpenVault?>
   private let process = getpid()
 
   init(_ vault: sending OpenVault) {
     place = vault.view.place
     id = vault.view.id
-    locked = LockedVault(vault.view.place, vault.view.header, vault.options)
+    header = vault.view.header
     options = vault.options
     self.vault = Mutex(vault)
   }
@@ -36,12 +36,21 @@ final class VaultCore: Sendable {
 
   /// Runs `body` in one write transaction, and commits what it gathered in the change.
   ///
-  /// - Parameter name: what it is about, if that is one item.
+  /// - Parameters:
+  ///   - name: what it is about, if that is one item.
+  ///   - companion: writes of another store that the same transaction makes.
   func write<Result: Sendable>(
-    about name: ItemName? = nil, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
+    about name: ItemName? = nil, with companion: (any CompanionWrites)? = nil,
+    _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try run { (vault) throws(StoreError) in
       if let name { try vault.items.announce(name, writing: true) }
+      if let companion {
+        vault.view.database.accompany(with: companion)
+        // A write that fails before it begins leaves nothing to the next one.
+        defer { vault.view.database.accompany(with: nil) }
+        return try vault.write(body)
+      }
       return try vault.write(body)
     }
   }

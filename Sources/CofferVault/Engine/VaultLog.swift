@@ -37,7 +37,7 @@ final class VaultLog {
     var (sequence, head) = (view.state.logSequence, view.state.logHead)
     for _ in 0..<max(0, count) {
       guard sequence > 0 else {
-        guard head == .zero else { throw VerifiedView.tampered("the log does not begin where it must", view.place) }
+        guard head == .zero else { throw StoredParts.tampered("the log does not begin where it must", view.place) }
         return
       }
       guard let entry = try entry(at: sequence, &head) else { return }
@@ -52,18 +52,18 @@ final class VaultLog {
     let after = head
     let found = try view.database.log.withRow(sequence) { (row) throws(StoreError) -> (entry: LogEntry, before: Digest32)? in
       if let start = LogEntry.Trim(row, before: sequence) {
-        guard start.head == after else { throw VerifiedView.tampered("the log does not begin where it must", view.place) }
+        guard start.head == after else { throw StoredParts.tampered("the log does not begin where it must", view.place) }
         return nil
       }
       let (entry, before) = try view.checked { () throws(FormatError) in
         try LogBox.open(row, sequence: sequence, keys: view.keys)
       }
       guard LogBox.head(after: before, sequence: sequence, row: row, keys: view.keys) == after else {
-        throw VerifiedView.tampered("a row of the log is not the one it should be", view.place)
+        throw StoredParts.tampered("a row of the log is not the one it should be", view.place)
       }
       return (entry, before)
     }
-    guard let found else { throw VerifiedView.tampered("the log lacks a row", view.place) }
+    guard let found else { throw StoredParts.tampered("the log lacks a row", view.place) }
     guard let found else { return nil }
     head = found.before
     return found.entry
@@ -75,10 +75,10 @@ final class VaultLog {
   /// Checks that the log ends and begins where it must.
   func check(_ end: End) throws(StoreError) {
     guard end.sequence == view.state.logSequence, end.head == view.state.logHead else {
-      throw VerifiedView.tampered("the log does not end where the vault's state says", view.place)
+      throw StoredParts.tampered("the log does not end where the vault's state says", view.place)
     }
     // Whoever drops rows and their beginning with them must have said so in a row that the chain holds.
-    guard end.trim == end.start else { throw VerifiedView.tampered("the log does not begin where it says", view.place) }
+    guard end.trim == end.start else { throw StoredParts.tampered("the log does not begin where it says", view.place) }
   }
 
   /// Where a walk over the log came to.
@@ -98,7 +98,7 @@ final class VaultLog {
     var end = End()
     try view.database.log.forEach(from: 0) { (sequence, row) throws(StoreError) in
       guard sequence <= last else {
-        throw VerifiedView.tampered("the log goes on behind the end that the vault's state names", view.place)
+        throw StoredParts.tampered("the log goes on behind the end that the vault's state names", view.place)
       }
       let before = end
       if try follow(row, sequence, &end) { try body(sequence, before, row) }
@@ -114,9 +114,9 @@ final class VaultLog {
       end = End(sequence: sequence, head: start.head, start: start)
       return false
     }
-    guard sequence == end.sequence + 1 else { throw VerifiedView.tampered("the log lacks a row", view.place) }
+    guard sequence == end.sequence + 1 else { throw StoredParts.tampered("the log lacks a row", view.place) }
     guard LogEntry.rowBytes.contains(row.count) else {
-      throw VerifiedView.tampered("a row of the log has a length that no row has", view.place)
+      throw StoredParts.tampered("a row of the log has a length that no row has", view.place)
     }
     if row.count >= LogBox.overhead + LogEntry.leastTrimmed {
       try view.checked { () throws(FormatError) in
@@ -139,7 +139,7 @@ final class VaultLog {
     _ entry: LogEntry, to state: inout VaultState, with slot: SlotID, _ database: any VaultRows, _ keys: borrowing Subkeys
   ) throws(StoreError) {
     let last = state.logSequence
-    let sequence = try VerifiedView.checked(database.place) { () throws(FormatError) in
+    let sequence = try StoredParts.checked(database.place) { () throws(FormatError) in
       try FileCounter.next(last, "number of log entries")
     }
     let entry = LogEntry(entry, by: state.commit, with: slot)
@@ -243,5 +243,25 @@ extension LogEntry.Trim {
   init?(_ row: UnsafeRawBufferPointer, before sequence: UInt64) {
     guard let head = Digest32(row) else { return nil }
     self.init(first: sequence + 1, head: head)
+  }
+}
+
+extension OpenVault {
+  /// The newest `limit` entries of the log, or all, with the names of the items that there are or can be brought back.
+  func entries(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
+    var names: [RecordIndex: ItemName?] = [.zero: .none]
+    var entries: [VaultLogEntry] = []
+    let add = { (sequence: UInt64, entry: LogEntry) throws(StoreError) in
+      let name: ItemName?
+      if let known = names[entry.index] { name = known } else { name = try self.items.name(ofRecordAt: entry.index) }
+      names[entry.index] = .some(name)
+      entries.append(VaultLogEntry(sequence, entry, name: name))
+    }
+    guard let limit else {
+      try log.forEach(add)
+      return entries
+    }
+    try log.forEach(last: limit, add)
+    return entries.reversed()
   }
 }

@@ -62,7 +62,7 @@ extension VaultRepair {
           record = try renumbered(index, columns, above: highest)
         }
       }
-      guard let record else { throw VerifiedView.missing("record", database) }
+      guard let record else { throw StoredParts.missing("record", database) }
       try database.put(record, in: .present, replacing: true)
       _ = lists[RecordTable.present.bucket(of: index)].put(record.id, at: index)
     }
@@ -71,8 +71,8 @@ extension VaultRepair {
   private func renumbered(
     _ index: RecordIndex, _ columns: borrowing RecordColumns, above highest: UInt64
   ) throws(StoreError) -> SealedRecord {
-    guard let id = RecordID(columns.rid) else { throw VerifiedView.missing("record", database) }
-    return try VerifiedView.checked(database.place) { () throws(FormatError) in
+    guard let id = RecordID(columns.rid) else { throw StoredParts.missing("record", database) }
+    return try StoredParts.checked(database.place) { () throws(FormatError) in
       let record = try RecordRow(table: .present, index: index, id: id, meta: columns.meta, value: columns.value).open(keys: keys)
       var meta = record.meta
       meta.revision = try FileCounter.next(highest, "revision of an item")

@@ -31,7 +31,7 @@ final class VaultRepair {
     var slot = slot
     let both = try database.read { () throws(StoreError) in try Self.headers(of: database) }
     let (copies, seen) = (both.compactMap(\.self), both.map { $0?.digest })
-    guard let vault = copies.first?.header.vault else { throw VerifiedView.missing("header", database) }
+    guard let vault = copies.first?.header.vault else { throw StoredParts.missing("header", database) }
     try options.check(VaultID(bytes: vault.bytes), at: database.place)
     let pins = try options.pins.map { (folder) throws(StoreError) in try PinWatch(folder, vault: vault, place: database.place) }
     let known = try options.invitations(to: vault, at: database.place, and: invitations)
@@ -51,13 +51,13 @@ final class VaultRepair {
         }
       }
     }
-    guard let chosen = Self.best(of: found) else { throw refusal ?? VerifiedView.missing("header", database) }
+    guard let chosen = Self.best(of: found) else { throw refusal ?? StoredParts.missing("header", database) }
     try slot.reopen(in: chosen.header, place: database.place.description)
     self.database = database
     self.seen = seen
     self.pins = pins
     (header, headerDigest, state, contradicted) = (chosen.header, chosen.digest, chosen.state, chosen.contradicted)
-    keys = try VerifiedView.checked(database.place) { () throws(FormatError) in
+    keys = try StoredParts.checked(database.place) { () throws(FormatError) in
       try Subkeys(of: slot.key, vault: vault, epoch: chosen.header.epoch)
     }
     self.slot = consume slot
@@ -217,7 +217,7 @@ final class VaultRepair {
 
   private func opened() throws(StoreError) -> OpenVault {
     try database.read { () throws(StoreError) in
-      guard let slot = try slot.copied(in: header) else { throw VerifiedView.missing("slot", database) }
+      guard let slot = try slot.copied(in: header) else { throw StoredParts.missing("slot", database) }
       return try OpenVault(
         database: database, header: header, headerDigest: headerDigest, slot: slot, anchors: [], pin: nil, clock: { Date() })
     }
@@ -231,7 +231,7 @@ final class VaultRepair {
     let rebuilt = try database.write { () throws(StoreError) in
       try putHeaders()
       let last = try max(known, statedGeneration(), state?.generation ?? 0)
-      let generation = try VerifiedView.checked(database.place) { () throws(FormatError) in
+      let generation = try StoredParts.checked(database.place) { () throws(FormatError) in
         try FileCounter.next(last, "generation")
       }
       return try rebuiltState(generation, replica, after: pins?.knownReplica())
@@ -259,7 +259,7 @@ final class VaultRepair {
     state.scrub = database.canRemoveOldBytes
     if let former { state.note(former) }
     state.note(replica)
-    try VerifiedView.put(state, header, headerDigest, database, keys)
+    try StoredParts.put(state, header, headerDigest, database, keys)
     return state
   }
 
@@ -267,7 +267,7 @@ final class VaultRepair {
   /// it is a flipped bit, or someone's attempt to use the numbers up.
   private func statedGeneration() throws(StoreError) -> UInt64 {
     let most: UInt64 = 1 << 48
-    guard let stated = try VerifiedView.statedGeneration(database), stated < most else { return 0 }
+    guard let stated = try StoredParts.statedGeneration(database), stated < most else { return 0 }
     return stated
   }
 
@@ -293,7 +293,7 @@ final class VaultRepair {
     in database: any VaultRows, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> OpenSlot {
     let copies = try database.read { () throws(StoreError) in try headers(of: database).compactMap(\.self) }
-    guard let first = copies.first, let last = copies.last else { throw VerifiedView.missing("header", database) }
+    guard let first = copies.first, let last = copies.last else { throw StoredParts.missing("header", database) }
     if first.digest == last.digest { return try OpenVault.search(first.header, with: credentials, options, database.place) }
     let refusal: StoreError
     do throws(StoreError) {
@@ -326,7 +326,7 @@ final class VaultRepair {
   private static func soundHeader(
     _ copy: HeaderCopy, _ database: any VaultRows
   ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
-    do throws(StoreError) { return try VerifiedView.readHeader(copy, database) } catch {
+    do throws(StoreError) { return try StoredParts.readHeader(copy, database) } catch {
       guard error.kind == .damaged else { throw error }
       return nil
     }

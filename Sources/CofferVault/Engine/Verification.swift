@@ -10,17 +10,17 @@ struct Verification {
 
   /// Checks everything without opening a value.
   func run(_ log: VaultLog, _ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
-    try view.verifyHeaders()
+    try StoredParts.verifyHeaders(of: view.database, are: view.headerDigest)
     let buckets = RecordTable.allCases.flatMap(view.tree.filled)
     var listed = 0
     for table in RecordTable.allCases { for list in try view.lists(of: table) { listed += list.entries.count } }
     guard UInt64(listed) == view.state.counts.records else {
-      throw VerifiedView.tampered(
+      throw StoredParts.tampered(
         "the vault holds \(listed) records where its state says \(view.state.counts.records)", view.place)
     }
     let counts = try verifyRows(total: listed, progress)
     guard counts == view.state.counts else {
-      throw VerifiedView.tampered("the vault holds other items than its state counts", view.place)
+      throw StoredParts.tampered("the vault holds other items than its state counts", view.place)
     }
     try log.verify()
     try view.database.outcomes.check()
@@ -41,7 +41,7 @@ struct Verification {
           for entry in try view.list(of: bucket).entries {
             try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
               guard let meta = try view.checked({ () throws(FormatError) in try row.authenticatedMeta(view.keys) }) else {
-                throw VerifiedView.tampered("a record was changed without the key", view.place)
+                throw StoredParts.tampered("a record was changed without the key", view.place)
               }
               counts.add(meta)
               if meta.role == .field { fields[meta.address.item.index(view.keys), default: 0] += 1 }

@@ -49,13 +49,13 @@ final class VerifiedView {
     pin: Anchor?, clock: @escaping @Sendable () -> Date
   ) throws(StoreError) {
     let place = database.place
-    let keys = try Self.checked(place) { () throws(FormatError) in
+    let keys = try StoredParts.checked(place) { () throws(FormatError) in
       try Subkeys(of: slot.key, vault: header.vault, epoch: header.epoch)
     }
     let known = anchors + (pin.map { [$0] } ?? [])
-    headerBody = try Self.checked(place) { () throws(FormatError) in try header.openBody(keys, proving: known) }
-    state = try Self.readState(database, header, headerDigest, keys)
-    tree = try Self.readDigests(database, keys, expecting: state.root)
+    headerBody = try StoredParts.checked(place) { () throws(FormatError) in try header.openBody(keys, proving: known) }
+    state = try StoredParts.readState(database, header, headerDigest, keys)
+    tree = try StoredParts.readDigests(database, keys, expecting: state.root)
     self.keys = keys
     self.database = database
     self.place = place
@@ -72,7 +72,7 @@ final class VerifiedView {
   var now: UInt64 { Milliseconds.count(clock()) }
 
   func checked<Result: ~Copyable>(_ body: () throws(FormatError) -> Result) throws(StoreError) -> Result {
-    try Self.checked(place, body)
+    try StoredParts.checked(place, body)
   }
 
   /// Reads what this machine remembers, before the transaction whose state is compared with it: every commit that the pin knows
@@ -93,14 +93,14 @@ final class VerifiedView {
     if !isPinRead { try pins?.read() }
     let former = keys.epochMark
     try reloadHeader()
-    let next = try Self.readState(database, header, headerDigest, keys)
+    let next = try StoredParts.readState(database, header, headerDigest, keys)
     try checkProgress(to: next)
     try pins?.check(next, key: keys.epochMark)
     let held = keys.epochMark == former ? self.tree : nil
     // What is in doubt is read whole.
     var read: DigestTree?
     if database.isRemote, dataVersion != nil, held != nil { read = try LogFollowing(view: self).digests(of: next) }
-    let tree = if let read { read } else { try Self.readDigests(database, keys, expecting: next.root, from: held) }
+    let tree = if let read { read } else { try StoredParts.readDigests(database, keys, expecting: next.root, from: held) }
     state = next
     lists = lists.filter { tree.digests[$0.key] == self.tree.digests[$0.key] }
     notes.forget { tree.digests[$0] != self.tree.digests[$0] }
@@ -113,10 +113,11 @@ final class VerifiedView {
   /// authentic; only what this process remembers tells it from the present one.
   private func checkProgress(to next: VaultState) throws(StoreError) {
     guard next.generation >= state.generation else {
-      throw Self.putBack(.rolledBack, "commit \(next.generation) stands where commit \(state.generation) was read before", place)
+      throw StoredParts.putBack(
+        .rolledBack, "commit \(next.generation) stands where commit \(state.generation) was read before", place)
     }
     guard next.generation > state.generation || next.commit == state.commit else {
-      throw Self.putBack(.forked, "another commit \(next.generation) stands where one was read before", place)
+      throw StoredParts.putBack(.forked, "another commit \(next.generation) stands where one was read before", place)
     }
   }
 
@@ -124,15 +125,16 @@ final class VerifiedView {
   /// slot's kept secret opens without a passphrase. Nothing that is held changes before the new header has proven that it comes
   /// from it.
   private func reloadHeader() throws(StoreError) {
-    let (next, digest) = try Self.readHeader(database)
+    let (next, digest) = try StoredParts.readHeader(database)
     guard digest != headerDigest else { return }
     guard next.vault == header.vault else {
-      throw Self.replaced(next.vault, header.vault, place)
+      throw StoredParts.replaced(next.vault, header.vault, place)
     }
     try settleKeys()
     let held = keys.epochMark
     guard next.epoch >= held.epoch else {
-      throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(held.epoch) was read before", place)
+      throw StoredParts.putBack(
+        .rolledBack, "the header of key epoch \(next.epoch) stands where \(held.epoch) was read before", place)
     }
     let known = anchors + [Anchor(vault: header.vault, key: held, source: .heldKey)] + (pins?.anchor.map { [$0] } ?? [])
     do throws(StoreError) {
@@ -199,7 +201,7 @@ final class VerifiedView {
       if let index = RecordIndex(index), let id = RecordID(id) { list.append(BucketEntry(index: index, id: id)) }
     }
     guard DigestTree.digest(bucket, list.entries, keys: keys) == tree.digests[bucket] else {
-      throw Self.tampered("the records of a bucket do not fit its digest", place)
+      throw StoredParts.tampered("the records of a bucket do not fit its digest", place)
     }
     lists[bucket] = list
     return list
@@ -213,7 +215,7 @@ final class VerifiedView {
     guard !tree.isEmpty(table) else {
       // One look instead of one for each bucket.
       try database.forEachRecord(in: table) { (_, _) throws(StoreError) in
-        throw Self.tampered("a bucket without records has rows", place)
+        throw StoredParts.tampered("a bucket without records has rows", place)
       }
       return []
     }
@@ -241,14 +243,14 @@ final class VerifiedView {
     var result: Result?
     try index.withBytes { (bytes) throws(StoreError) in
       try database.lendRecord(at: bytes, in: table, part) { (columns) throws(StoreError) in
-        guard RecordID(columns.rid) == id else { throw Self.tampered("a record is not the version it should be", place) }
+        guard RecordID(columns.rid) == id else { throw StoredParts.tampered("a record is not the version it should be", place) }
         result = try body(
           RecordRow(
             table: table, index: index, id: id, meta: columns.meta, value: columns.value,
             admitsLater: header.format > UInt32(VaultFormat.version)))
       }
     }
-    guard let result else { throw Self.tampered("a record that should exist is missing", place) }
+    guard let result else { throw StoredParts.tampered("a record that should exist is missing", place) }
     return result
   }
 
@@ -328,5 +330,23 @@ final class VerifiedView {
     }
     try slot.reopen(in: header, place: place.description)
     return true
+  }
+}
+
+extension VerifiedView {
+  /// The state of the vault at hand where these keys open it; what a file of the same vault and epoch states counts only then, as
+  /// anyone could have written it.
+  func state(of other: any VaultRows) throws(StoreError) -> VaultState? {
+    try other.read { () throws(StoreError) in
+      do throws(StoreError) {
+        let (header, digest) = try StoredParts.readHeader(other)
+        guard header.vault == self.header.vault else { return nil }
+        return try StoredParts.readState(other, header, digest, keys)
+      } catch {
+        // A current vault that is damaged, tampered with or of another key is why a backup is put back.
+        guard error.kind == .damaged || error.kind == .tampered else { throw error }
+        return nil
+      }
+    }
   }
 }

@@ -137,7 +137,11 @@ struct DatabaseHeader {
   private static let magic: StaticString = "SQLite format 3\0"
   private static let pageBytes = 16
   private static let versions = 18..<20
-  private static let applicationID = 68
+  private static let applicationOffset = 68
+  /// "PVLT", the application id in bytes 68 to 71 of the file.
+  static let applicationID: Int32 = 0x5056_4C54
+  /// Pages of a file, at most: 64 GiB at 4 096 bytes each. Up to here no page but a tree's begins as one: see ``PageCheck``.
+  static let mostPages = (1 << 24) - 1
 
   /// Whether the file says that it uses a write-ahead log, so that a rollback journal beside it is nobody's.
   let usesWriteAheadLog: Bool
@@ -159,15 +163,15 @@ struct DatabaseHeader {
         ? Self.damaged("only the first \(head.count) bytes of the vault are left", file)
         : Self.notAVault("the file is no SQLite database", file)
     }
-    let application = Int32(bigEndian: head.loadUnaligned(fromByteOffset: Self.applicationID, as: Int32.self))
+    let application = Int32(bigEndian: head.loadUnaligned(fromByteOffset: Self.applicationOffset, as: Int32.self))
     guard isSQLite else {
-      throw application == Schema.applicationID
+      throw application == Self.applicationID
         ? StoreError(
           .notAVault, "the file is no SQLite database: its first bytes are overwritten, and others say that it was a vault",
           place: file.string, cure: "restore a backup")
         : Self.notAVault("the file is no SQLite database", file)
     }
-    guard application == Schema.applicationID else { throw Self.notAVault("the file is another program's SQLite database", file) }
+    guard application == Self.applicationID else { throw Self.notAVault("the file is another program's SQLite database", file) }
     // 1: rollback journal, 2: write-ahead log. SQLite takes a greater write version as "read only", silently.
     guard head[Self.versions].allSatisfy({ $0 == 1 || $0 == 2 }) else {
       throw Self.damaged("the vault's file format version is none that exists", file)
@@ -175,7 +179,7 @@ struct DatabaseHeader {
     usesWriteAheadLog = head[Self.versions].contains(2)
     // 1 stands for 65 536, which two bytes do not hold. What is no size of a page is for SQLite to refuse, as the least one.
     let pageBytes = Int(UInt16(bigEndian: head.loadUnaligned(fromByteOffset: Self.pageBytes, as: UInt16.self)))
-    mostBytes = Limits.mostPages * (pageBytes == 1 ? 65_536 : max(512, pageBytes))
+    mostBytes = Self.mostPages * (pageBytes == 1 ? 65_536 : max(512, pageBytes))
   }
 
   private static var magicBytes: UnsafeRawBufferPointer {

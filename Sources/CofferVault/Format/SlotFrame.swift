@@ -106,7 +106,11 @@ struct SealedSlot: Hashable, Sendable {
 
   var id: SlotID { frame.id }
 
-  static let ownBytes = SlotSecret.count + SlotSeal.anchorBytes + CommittedBox.overhead
+  static let ownBytes = secretBytes + anchorBytes + CommittedBox.overhead
+  /// The slot's secret.
+  static let secretBytes = 64
+  /// LE64 a ‖ mark_a, after the secret in `own`.
+  static let anchorBytes = 8 + 32
   static let boxBytes = VaultKey.count + CommittedBox.overhead
   /// Bytes of what a foreign slot has for its own, at most: a credential of a security chip has 1 023, what a post-quantum scheme
   /// sends 1 568.

@@ -80,7 +80,7 @@ struct VaultHeader: Hashable, Sendable {
 
   /// The sealed part, once every anchor is found to hold.
   ///
-  /// - Throws: ``FormatError/unauthentic(_:)`` when header and key do not belong together, ``FormatError/contradicted(_:_:)``
+  /// - Throws: ``FormatError/unauthentic(_:)`` when header and key do not belong together, ``FormatError/contradicted(_:)``
   ///   where the key does not come from an anchor's.
   func openBody(_ keys: borrowing Subkeys, proving anchors: [Anchor]) throws(FormatError) -> HeaderBody {
     let (vault, own) = (keys.vault, keys.epochMark)
@@ -91,15 +91,15 @@ struct VaultHeader: Hashable, Sendable {
 
   /// Why the key does not come from that of one of `anchors`; nil where it comes from all.
   func refusal(
-    _ keys: borrowing Subkeys, by anchors: [Anchor], at place: VaultPlace
+    _ keys: borrowing Subkeys, by anchors: [Anchor], at place: String
   ) throws(StoreError) -> Anchor.Refusal? {
     do throws(FormatError) {
       _ = try openBody(keys, proving: anchors)
       return nil
-    } catch .contradicted(_, let refusal) {
-      return refusal
+    } catch .contradicted(let contradiction) {
+      return contradiction.refusal
     } catch {
-      throw error.storeError(place: place.description)
+      throw error.storeError(place: place)
     }
   }
 

@@ -66,7 +66,7 @@ struct Lineage {
   /// Of several anchors that do not hold, the answer is the first that the format's table gives: another vault, then an older
   /// key, then a fork.
   ///
-  /// - Throws: ``FormatError/contradicted(_:_:)``.
+  /// - Throws: ``FormatError/contradicted(_:)``.
   func check(_ anchors: [Anchor], vault: VaultSalt, own: EpochMark) throws(FormatError) {
     for anchor in anchors where anchor.vault != vault { throw .contradicted(anchor, .replaced) }
     for anchor in anchors where anchor.key.epoch > own.epoch { throw .contradicted(anchor, .rolledBack(found: own.epoch)) }
@@ -81,7 +81,7 @@ struct Lineage {
       guard let found, found.names(anchor.key) else { throw .contradicted(anchor, .forked) }
       holds = true
     }
-    if let undecided, !holds { throw .contradicted(undecided, .tooOld) }
+    if let undecided, !holds { throw .contradicted(undecided, .tooOld(most: Self.most)) }
   }
 }
 

@@ -20,7 +20,7 @@ struct MergeSource {
     let bucket = table.bucket(of: index)
     let list = isOurs ? try items.records.list(of: bucket, change) : try items.view.list(of: bucket)
     guard let id = list.record(at: index) else {
-      throw VerifiedView.tampered("a record that should exist is missing", items.view.place)
+      throw StoredParts.tampered("a record that should exist is missing", items.view.place)
     }
     return id
   }

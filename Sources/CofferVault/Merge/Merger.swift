@@ -83,7 +83,7 @@ struct Merger {
     case .ours(let isOne): (winner, loser, isConflict) = (own, isOne ? other : nil, isOne)
     case .theirs(let isOne): (winner, loser, isConflict) = (other, own, isOne)
     }
-    guard let winner else { throw VerifiedView.tampered("a record that should exist is missing", view.place) }
+    guard let winner else { throw StoredParts.tampered("a record that should exist is missing", view.place) }
     var past = try joined(winner, loser, change)
     past.contents = past.contents.suffix(plan.history(of: step))
     for (place, source) in past.contents.enumerated() where !source.isOurs {

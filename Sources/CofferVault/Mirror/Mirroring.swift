@@ -86,7 +86,7 @@ struct Mirroring {
   /// Checks, within a transaction, that `vault` is not older than the mirror was at its last refresh.
   private func check(_ vault: OpenVault, against before: PinRecord?) throws(StoreError) {
     guard let before else { return }
-    guard vault.view.header.vault == before.vault else { throw Self.replaced(vault.view.header.vault, before.vault, place) }
+    guard vault.view.header.vault == before.vault else { throw MirrorPin.replaced(vault.view.header.vault, before.vault, place) }
     do throws(StoreError) {
       _ = try before.check(vault.view.state, key: vault.view.keys.epochMark, vault: vault.view.place)
     } catch {
@@ -103,10 +103,10 @@ struct Mirroring {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` for a sound file of another vault, which somebody may want.
   private func isWhole(_ record: PinRecord) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      let rows = try Self.rows(at: target)
+      let rows = try VaultPlace.openMirror(target)
       defer { rows.close() }
-      let found = try rows.read { () throws(StoreError) in try VerifiedView.readHeader(rows).header.vault }
-      guard found == record.vault else { throw Self.replaced(found, record.vault, place) }
+      let found = try rows.read { () throws(StoreError) in try StoredParts.readHeader(rows).header.vault }
+      guard found == record.vault else { throw MirrorPin.replaced(found, record.vault, place) }
       return try verified(target).seen == record.seen
     } catch {
       guard Self.isDamage(error.kind) else { throw error }
@@ -124,12 +124,12 @@ struct Mirroring {
 
   /// The record of the file at `path`, once all of it was found to be what the open vault's key sealed.
   private func verified(_ path: FilePath) throws(StoreError) -> PinRecord {
-    let rows = try Self.rows(at: path)
+    let rows = try VaultPlace.openMirror(path)
     defer { rows.close() }
     let copy = try rows.read { () throws(StoreError) in
-      let (header, digest) = try VerifiedView.readHeader(rows)
+      let (header, digest) = try StoredParts.readHeader(rows)
       guard digest == vault.view.headerDigest, let slot = try vault.view.slot.copied(in: header) else {
-        throw VerifiedView.tampered("the header is another than the vault's", .mirror(path))
+        throw StoredParts.tampered("the header is another than the vault's", .mirror(path))
       }
       return try OpenVault(
         database: rows, header: header, headerDigest: digest, slot: slot, anchors: [], pin: nil, clock: { Date() })
@@ -155,7 +155,7 @@ struct Mirroring {
         return record(of: vault)
       }
       guard try verified(draft).seen == copied.seen else {
-        throw VerifiedView.tampered("the state is another than the one that was read before", vault.view.place)
+        throw StoredParts.tampered("the state is another than the one that was read before", vault.view.place)
       }
       return copied
     } catch {
@@ -179,7 +179,7 @@ struct Mirroring {
       return report(copied, isWritten: true)
     }
     if let now {
-      guard now.vault == copied.vault else { throw Self.replaced(copied.vault, now.vault, place) }
+      guard now.vault == copied.vault else { throw MirrorPin.replaced(copied.vault, now.vault, place) }
       // Another refresh was faster, and has a later commit.
       guard now.seen.generation <= copied.seen.generation else { return report(now, isWritten: false) }
     }
@@ -189,61 +189,7 @@ struct Mirroring {
   }
 }
 
-// The rows of a mirror, and what is said of it.
 extension Mirroring {
-  /// A refresh takes longer than opening, so that one cannot come between the looks at a name again and again.
-  private static let tries = 10
-
-  /// Opens the mirror at `path`, which stays what it is then, whatever is put in its place.
-  ///
-  /// - Throws: what ``VaultDatabase/open(_:_:)`` throws; ``/CofferPlatform/StoreError/Kind/noVault`` where there is none.
-  static func rows(at path: FilePath) throws(StoreError) -> sending VaultDatabase {
-    var options = Connection.Options(access: .readOnly)
-    options.isMirror = true
-    for _ in 1..<tries {
-      // A refresh came between two looks at the name.
-      do throws(StoreError) { return try VaultDatabase.open(path, options) } catch  where error.kind == .busy { continue } catch {
-        guard error.kind == .noVault else { throw error }
-        throw missing(path)
-      }
-    }
-    return try VaultDatabase.open(path, options)
-  }
-
-  private static func missing(_ path: FilePath) -> StoreError {
-    StoreError(
-      .noVault, "there is no mirror", place: path.string,
-      cure: "make one with UnlockedVault.mirror(to:), or give the path of another",
-      remedy: .makeMirror)
-  }
-
-  /// Of a mirror, or what stands in its place, of which nothing tells how old it may be.
-  static func unknownAge(_ kind: StoreError.Kind, _ what: String, _ place: String) -> StoreError {
-    StoreError(
-      kind, "\(what), so nothing tells how old it is", place: place,
-      cure: "move it away, and make the mirror anew with UnlockedVault.mirror(to:)", remedy: .remakeMirror)
-  }
-
-  /// Of a mirror that is not the one that was made last.
-  static func older(_ kind: StoreError.Kind, _ what: String, _ place: VaultPlace) -> StoreError {
-    StoreError(
-      kind, what, place: place.description,
-      cure: "another copy was put in the mirror's place: make it anew with UnlockedVault.mirror(to:)", remedy: .makeMirror)
-  }
-
-  /// Of a mirror that is opened as the vault itself. What is written to it would be a history of its own.
-  static func mistaken(_ place: VaultPlace) -> StoreError {
-    StoreError(
-      .refused, "this is a mirror of the vault, and not the vault", place: place.description,
-      cure: "open it as a mirror, by VaultPlace.mirror(_:)", remedy: .openMirror)
-  }
-
-  static func replaced(_ found: VaultSalt, _ expected: VaultSalt, _ place: VaultPlace) -> StoreError {
-    StoreError(
-      .replaced, "the mirror is of vault \(expected), and vault \(found) is here", place: place.description,
-      cure: "put the mirror back; to mirror the other vault, give another path, or remove the mirror", remedy: .remakeMirror)
-  }
-
   fileprivate static func taken(_ path: FilePath) -> StoreError {
     StoreError(
       .alreadyExists, "something stands there already that is no mirror of this machine's", place: path.string,

@@ -145,3 +145,11 @@ struct PinFolder {
     return Hex.text(digest.bytes.prefix(16))
   }
 }
+
+extension VaultPlace {
+  /// The vaults that a folder of pins expects here, as far as that shows without asking a server.
+  package func expected(by pins: FilePath) throws(StoreError) -> [VaultID] {
+    let found = try server.map { (place) throws(StoreError) in try place.server().named(place.url) } ?? self
+    return try PinFolder(pins, calls: SystemCalls()).expected(at: found).compactMap { $0.map { VaultID(bytes: $0.bytes) } }
+  }
+}

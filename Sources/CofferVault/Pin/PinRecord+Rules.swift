@@ -97,7 +97,7 @@ extension PinRecord {
   func hasSeen(_ state: VaultState) -> Bool { seen == state.mark || seen.generation > state.generation }
 
   private static func rolledBack(_ what: String, _ place: VaultPlace) -> StoreError {
-    if place.isMirror { return Mirroring.older(.rolledBack, what, place) }
+    if place.isMirror { return MirrorPin.older(.rolledBack, what, place) }
     return StoreError(
       .rolledBack, what, place: place.description,
       cure:
@@ -106,7 +106,7 @@ extension PinRecord {
   }
 
   private static func forked(_ what: String, _ place: VaultPlace) -> StoreError {
-    if place.isMirror { return Mirroring.older(.forked, what, place) }
+    if place.isMirror { return MirrorPin.older(.forked, what, place) }
     return StoreError(
       .forked, what, place: place.description,
       cure:
@@ -140,8 +140,8 @@ struct StatedAge {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a vault without a header or a state.
   init(_ database: any VaultRows) throws(StoreError) {
-    let header = try VerifiedView.readHeader(database).header
-    guard let generation = try VerifiedView.statedGeneration(database) else { throw VerifiedView.missing("state", database) }
+    let header = try StoredParts.readHeader(database).header
+    guard let generation = try StoredParts.statedGeneration(database) else { throw StoredParts.missing("state", database) }
     self.generation = generation
     vault = VaultID(bytes: header.vault.bytes)
     epoch = header.epoch

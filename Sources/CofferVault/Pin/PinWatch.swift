@@ -62,7 +62,7 @@ final class PinWatch {
     if isOfCopy { elder = try folder.pin(of: vault) }
     isJoined = joining
     guard !accepting else { return }
-    if place.path != nil, try folder.pin(ofMirrorAt: place)?.readAny()?.vault == vault { throw Mirroring.mistaken(place) }
+    if place.path != nil, try folder.pin(ofMirrorAt: place)?.readAny()?.vault == vault { throw MirrorPin.mistaken(place) }
     if let expected = expected.compactMap(\.self).first(where: { $0 != vault }) {
       throw StoreError(
         .replaced, "vault \(vault) stands where \(expected) stood before", place: place.description,
@@ -105,10 +105,10 @@ final class PinWatch {
   init(_ pins: FilePath, ofMirrorAt place: VaultPlace, calls: SystemCalls = SystemCalls()) throws(StoreError) {
     let folder = try PinFolder(pins, calls: calls)
     guard let found = try folder.pin(ofMirrorAt: place) else {
-      throw Mirroring.unknownAge(.unproven, "this machine has made no mirror here", place.description)
+      throw MirrorPin.unknownAge(.unproven, "this machine has made no mirror here", place.description)
     }
     guard let known = try found.readAny() else {
-      throw Mirroring.unknownAge(.damaged, "the mirror's pin is unreadable", place.description)
+      throw MirrorPin.unknownAge(.damaged, "the mirror's pin is unreadable", place.description)
     }
     vault = known.vault
     self.place = place
@@ -123,7 +123,7 @@ final class PinWatch {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced``.
   func checkMirrored(_ found: VaultSalt) throws(StoreError) {
-    guard found == vault else { throw Mirroring.replaced(found, vault, place) }
+    guard found == vault else { throw MirrorPin.replaced(found, vault, place) }
   }
 
   /// This machine's name in the vault's state, once it has a pin to compare its own writes with.

@@ -16,7 +16,7 @@ struct LogTable {
     var least = first
     try rows.logRows.forEachLogRow(from: sequence(first), most: most) { (number, box) throws(StoreError) in
       guard let seq = UInt64(exactly: number), seq >= least, seq <= FileCounter.most else {
-        throw VerifiedView.tampered("the log has a row of a number that no row has", rows.place)
+        throw StoredParts.tampered("the log has a row of a number that no row has", rows.place)
       }
       least = seq + 1
       // Whatever length it has: the chain speaks for its bytes.

@@ -124,7 +124,7 @@ extension VaultRows {
   /// nothing of its format.
   func checkWritable() throws(StoreError) {
     let header: VaultHeader
-    do throws(StoreError) { header = try VerifiedView.readHeader(self).header } catch {
+    do throws(StoreError) { header = try StoredParts.readHeader(self).header } catch {
       guard error.kind == .damaged else { throw error }
       return
     }
@@ -139,13 +139,13 @@ extension VaultRows {
     for table in SingleTable.allCases {
       try forEachID(in: table) { (id) throws(StoreError) in
         guard id == table.id else {
-          throw VerifiedView.tampered("the table \(table.rawValue) has a row that no vault has", place)
+          throw StoredParts.tampered("the table \(table.rawValue) has a row that no vault has", place)
         }
       }
     }
     do throws(StoreError) { _ = try log.first() } catch {
       guard error.kind == .damaged else { throw error }
-      throw VerifiedView.tampered("the log has a row of a number that no row has", place)
+      throw StoredParts.tampered("the log has a row of a number that no row has", place)
     }
   }
 

@@ -1,5 +1,5 @@
 package import CofferPlatform
-internal import CofferStorage
+package import CofferStorage
 package import SystemPackage
 
 /// The rows of one vault, wherever they lie: in an SQLite file, or on a server. Whoever implements this knows no key: what the
@@ -28,6 +28,9 @@ package protocol VaultRows: AnyObject {
   func endReading() throws(StoreError)
   /// Begins to write, as the only writer.
   func beginWriting() throws(StoreError)
+  /// Has the next write make the writes of another store in the same database too; nil takes that back. Only rows on a server share
+  /// a transaction.
+  func accompany(with companion: (any CompanionWrites)?)
   /// Brings what the write has changed so far to where it would lie, so that what its commit would lack is missed now.
   func flush() throws(StoreError)
   /// Makes all changes of the write durable.

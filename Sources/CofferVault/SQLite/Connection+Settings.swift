@@ -102,8 +102,7 @@ enum Limits {
   /// `SQLITE_LIMIT_LENGTH`.
   static let rowBytes = RowLimits.rowBytes
 
-  /// Pages of a file, at most: 64 GiB at 4 096 bytes each. Up to here no page but a tree's begins as one: see ``PageCheck``.
-  static let mostPages = (1 << 24) - 1
+  static let mostPages = DatabaseHeader.mostPages
 
   static let all: [(Int32, Int32)] = [
     (SQLITE_LIMIT_LENGTH, Int32(rowBytes)),

@@ -3,8 +3,6 @@ internal import CofferStorage
 
 /// The tables of a vault, to the letter: SQLite keeps the text that made a table, and opening a vault compares it.
 enum Schema {
-  /// "PVLT", the application id in bytes 68 to 71 of the file.
-  static let applicationID: Int32 = 0x5056_4C54
   /// The format that this version writes, kept as the file's `user_version`.
   static let version = 1
 
@@ -34,7 +32,7 @@ enum Schema {
   /// Makes the tables in an empty database, within a transaction of the caller's.
   static func create(on connection: Connection) throws(StoreError) {
     for table in tables { try connection.execute(table.sql) }
-    try connection.execute("PRAGMA application_id=\(applicationID)")
+    try connection.execute("PRAGMA application_id=\(DatabaseHeader.applicationID)")
     try connection.execute("PRAGMA user_version=\(version)")
   }
 }
@@ -61,7 +59,7 @@ struct SchemaCheck {
 
   private func checkVersion() throws(StoreError) {
     let place = connection.place
-    guard try connection.number("PRAGMA application_id") == Schema.applicationID else {
+    guard try connection.number("PRAGMA application_id") == DatabaseHeader.applicationID else {
       throw StoreError(
         .notAVault, "the file is another program's SQLite database", place: place,
         cure: "give the path of a vault, or create one elsewhere")

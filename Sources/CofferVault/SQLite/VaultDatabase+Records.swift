@@ -71,7 +71,7 @@ extension VaultDatabase {
     if let value = record.value { try statement.bind(lending: value, at: 4) } else { try statement.bindNull(at: 4) }
     try statement.execute()
     guard sqlite3_changes(connection.handle) == 1 else {
-      throw VerifiedView.tampered("a record that should exist is missing", place)
+      throw StoredParts.tampered("a record that should exist is missing", place)
     }
   }
 

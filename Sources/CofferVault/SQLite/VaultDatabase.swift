@@ -169,6 +169,7 @@ final class VaultDatabase: VaultRows {
 
   /// SQLite finds each row where it is asked for.
   func expect(_ rows: ExpectedRows) {}
+  func accompany(with companion: (any CompanionWrites)?) {}
 
   /// The kept statement of `query`.
   func statement(_ query: Query) throws(StoreError) -> Statement {

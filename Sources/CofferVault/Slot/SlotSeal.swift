@@ -4,15 +4,13 @@ internal import CofferMemory
 enum SlotSeal {
   private static let ownPart = "slot"
   private static let boxPart = "slot's box"
-  /// LE64 a ‖ mark_a, after the secret in `own`.
-  static let anchorBytes = 8 + 32
 
   /// `own` of the format: the slot's secret, and the mark of the vault's key, under IKM.
   static func own(
     _ secret: borrowing SlotSecret, _ key: EpochMark, under input: borrowing SecretBytes, frame: SlotFrame, place: SlotPlace
   ) throws(FormatError) -> CommittedBox {
     let context = place.context(of: frame)
-    let content = try ByteWriter.secret(SlotSecret.count + anchorBytes) { out in
+    let content = try ByteWriter.secret(SlotSecret.count + SealedSlot.anchorBytes) { out in
       secret.withBoth { out.write($0) }
       out.write(key.epoch)
       out.write(key.mark)
@@ -113,7 +111,7 @@ extension SealedSlot {
 /// Both are needed. Who once knew an old vault key, and so every W, cannot open the new one without the secret key; and with W in
 /// the mix, breaking X25519 alone (a quantum computer with a copy of the file) does not open a slot. A recipient's W is zeros.
 struct SlotSecret: ~Copyable, Sendable {
-  static let count = 64
+  static let count = SealedSlot.secretBytes
   /// The secret key, then W.
   private let both: SecretBytes
 

@@ -41,7 +41,7 @@ struct TwoKeyCampaign {
         }
         return (encryption: Array(keys[..<32]), commitment: Array(keys[32...]))
       }
-      let end = ByteWriter.bytes(SlotSeal.anchorBytes) {
+      let end = ByteWriter.bytes(SealedSlot.anchorBytes) {
         $0.write(key.epoch)
         $0.write(key.mark)
       }
@@ -61,7 +61,7 @@ struct TwoKeyCampaign {
 
     private static func open(_ made: Salamander, _ key: [UInt8], _ context: [UInt8]) -> [UInt8]? {
       guard let nonce = made.nonce.withUnsafeBytes({ Nonce24($0) }) else { return nil }
-      var message = [UInt8](repeating: 0, count: SlotSecret.count + SlotSeal.anchorBytes)
+      var message = [UInt8](repeating: 0, count: SlotSecret.count + SealedSlot.anchorBytes)
       let isOpen = message.withUnsafeMutableBytes { out in
         made.box.withUnsafeBytes { box in
           key.withUnsafeBytes { key in

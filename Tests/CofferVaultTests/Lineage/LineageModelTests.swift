@@ -70,7 +70,8 @@ struct LineageModelTests {
 
   private func outcome(_ error: FormatError?) -> String {
     switch error {
-    case .contradicted(_, let refusal): if case .rolledBack = refusal { "rolledBack" } else { "\(refusal)" }
+    case .contradicted(let it):
+      if case .rolledBack = it.refusal { "rolledBack" } else if case .tooOld = it.refusal { "tooOld" } else { "\(it.refusal)" }
     case .some(let error): "\(error)"
     case .none: "holds"
     }

@@ -102,7 +102,7 @@ import Testing
     let header = try header(own, entries)
     let tooOld = rotations > 1_024
     let refusal = try header.refusal(own, proving: [first.anchor()])
-    #expect(refusal == (tooOld ? .contradicted(first.anchor(), .tooOld) : nil))
+    #expect(refusal == (tooOld ? .contradicted(first.anchor(), .tooOld(most: Lineage.most)) : nil))
     #expect(refusal.map(\.kind) == (tooOld ? .forked : nil))
     if tooOld { #expect(refusal?.storeError().what.contains("more than 1024 times") == true) }
     // A later one that holds stands for it, wherever it is named; one that does not hold is not made good by it.

@@ -81,7 +81,7 @@ import Testing
   /// The attacker's slot is in no header that a restore has made.
   private func expectNoSlotOfTheAttacker(_ location: SourceLocation = #_sourceLocation) throws {
     let database = try VaultDatabase.open(world.place.path)
-    let header = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
+    let header = try database.read { () throws(StoreError) in try StoredParts.readHeader(database).header }
     #expect(!header.slots.contains { $0.frame.publicKey == MemberVault.attacker }, sourceLocation: location)
   }
 

@@ -240,7 +240,7 @@ extension OpenVault {
     try view.database.write { () throws(StoreError) in
       var state = view.state
       edit(&state)
-      try VerifiedView.put(state, view.header, view.headerDigest, view.database, view.keys)
+      try StoredParts.put(state, view.header, view.headerDigest, view.database, view.keys)
     }
   }
 
@@ -255,7 +255,7 @@ extension OpenVault {
         try view.database.putHeader(.first, bytes)
         try view.database.putHeader(.second, bytes)
       }
-      try VerifiedView.put(view.state, next, PlainHash.digest(encoded), view.database, view.keys)
+      try StoredParts.put(view.state, next, PlainHash.digest(encoded), view.database, view.keys)
     }
   }
 
@@ -270,7 +270,7 @@ extension OpenVault {
     try view.database.write { () throws(StoreError) in
       var state = view.state
       try log.append(entry, to: &state)
-      try VerifiedView.put(state, view.header, view.headerDigest, view.database, view.keys)
+      try StoredParts.put(state, view.header, view.headerDigest, view.database, view.keys)
     }
   }
 }

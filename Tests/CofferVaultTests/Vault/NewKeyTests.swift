@@ -33,7 +33,7 @@ import Testing
 
   private func header(at place: TemporaryVault) throws -> VaultHeader {
     let database = try VaultDatabase.open(place.path)
-    return try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
+    return try database.read { () throws(StoreError) in try StoredParts.readHeader(database).header }
   }
 
   @Test(arguments: [1, 2] as [UInt64]) func `a recipient's slot does not follow a key that anyone could have made`(

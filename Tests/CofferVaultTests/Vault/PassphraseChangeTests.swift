@@ -60,14 +60,14 @@ import Testing
       try vault.changePassphrase(to: credentials("new horse"), cost: .testing, key: key)
       try vault.rotate()
       let header = try VaultDatabase.open(full.place.path)
-      let next = try header.read { () throws(StoreError) in try VerifiedView.readHeader(header).header }
+      let next = try header.read { () throws(StoreError) in try StoredParts.readHeader(header).header }
       #expect(kind { try stolen.slot.reopen(in: next) } == .locked)
     }
   }
 
   private func openSlot(_ place: TemporaryVault, _ credentials: consuming Credentials) throws -> OpenSlot {
     let database = try VaultDatabase.open(place.path)
-    let header = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
+    let header = try database.read { () throws(StoreError) in try StoredParts.readHeader(database).header }
     return try SlotSearch.open(header, with: credentials, memory: 64 << 20)
   }
 

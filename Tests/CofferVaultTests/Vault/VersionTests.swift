@@ -107,7 +107,7 @@ extension OpenVault {
     try view.database.write { () throws(StoreError) in
       try view.database.putHeader(.first, bytes: row)
       try view.database.putHeader(.second, bytes: row)
-      try VerifiedView.put(view.state, header, PlainHash.digest(row), view.database, view.keys)
+      try StoredParts.put(view.state, header, PlainHash.digest(row), view.database, view.keys)
     }
   }
 }

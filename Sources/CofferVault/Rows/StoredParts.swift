@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-// The single rows of a vault's file, opened or sealed under keys that the caller has: also for those who have no view of it yet.
-extension VerifiedView {
+/// The single rows of a vault, opened or sealed under keys that the caller has.
+enum StoredParts {
   /// The header and its digest: of the two copies, the first that fits its own checksum.
   static func readHeader(_ database: any VaultRows) throws(StoreError) -> (header: VaultHeader, digest: Digest32) {
     var damage: StoreError?
@@ -53,22 +53,6 @@ extension VerifiedView {
     return tree
   }
 
-  /// The state of the vault at hand where these keys open it; what a file of the same vault and epoch states counts only then, as
-  /// anyone could have written it.
-  func state(of other: any VaultRows) throws(StoreError) -> VaultState? {
-    try other.read { () throws(StoreError) in
-      do throws(StoreError) {
-        let (header, digest) = try Self.readHeader(other)
-        guard header.vault == self.header.vault else { return nil }
-        return try Self.readState(other, header, digest, keys)
-      } catch {
-        // A current vault that is damaged, tampered with or of another key is why a backup is put back.
-        guard error.kind == .damaged || error.kind == .tampered else { throw error }
-        return nil
-      }
-    }
-  }
-
   /// Seals `state`, bound to the header, into its row.
   static func put(
     _ state: VaultState, _ header: VaultHeader, _ headerDigest: Digest32, _ database: any VaultRows,
@@ -84,14 +68,21 @@ extension VerifiedView {
   ) throws(StoreError) -> Result {
     do { return try body() } catch { throw error.storeError(place: place.description) }
   }
-}
 
-extension VerifiedView {
-  /// Checks that both copies of the header are the one that is known.
-  func verifyHeaders() throws(StoreError) {
+  /// The generation that the state's row states in the clear; nil where there is no state to speak of.
+  static func statedGeneration(_ database: any VaultRows) throws(StoreError) -> UInt64? {
+    let stated = try database.withState { (bytes) throws(StoreError) -> UInt64? in
+      guard bytes.count >= 8 else { return nil }
+      return min(FileCounter.most, UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)))
+    }
+    return stated ?? nil
+  }
+
+  /// Checks that both copies of the header are the one with the digest `known`.
+  static func verifyHeaders(of database: any VaultRows, are known: Digest32) throws(StoreError) {
     for copy in [HeaderCopy.first, .second] {
-      guard let found = try Self.readHeader(copy, database) else { throw Self.missing("header or its copy", database) }
-      guard found.digest == headerDigest else { throw Self.tampered("the header and its copy differ", place) }
+      guard let found = try readHeader(copy, database) else { throw missing("header or its copy", database) }
+      guard found.digest == known else { throw tampered("the header and its copy differ", database.place) }
     }
   }
 

@@ -2,26 +2,6 @@ internal import CofferPlatform
 internal import CofferStorage
 public import FoundationEssentials
 
-extension OpenVault {
-  /// The newest `limit` entries of the log, or all, with the names of the items that there are or can be brought back.
-  func entries(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
-    var names: [RecordIndex: ItemName?] = [.zero: .none]
-    var entries: [VaultLogEntry] = []
-    let add = { (sequence: UInt64, entry: LogEntry) throws(StoreError) in
-      let name: ItemName?
-      if let known = names[entry.index] { name = known } else { name = try self.items.name(ofRecordAt: entry.index) }
-      names[entry.index] = .some(name)
-      entries.append(VaultLogEntry(sequence, entry, name: name))
-    }
-    guard let limit else {
-      try log.forEach(add)
-      return entries
-    }
-    try log.forEach(last: limit, add)
-    return entries.reversed()
-  }
-}
-
 /// What ``UnlockedVault/verify(progress:)`` checked.
 public struct VerifyReport: Sendable, Equatable {
   /// Records whose place and both tags are right: items, their fields, and former contents.

@@ -13,12 +13,12 @@ public import SystemPackage
 /// for, as `CofferPostgres` is; for any other, every call that opens or makes a vault throws
 /// ``/CofferPlatform/StoreError/Kind/unsupported``. A path that looks like a URL is given with `./` before it.
 public struct VaultPlace: Sendable {
-  private enum Kind: Sendable {
+  enum Kind: Sendable {
     case file(FilePath)
     case server(ServerPlace)
     case mirror(FilePath)
   }
-  private let kind: Kind
+  let kind: Kind
 
   private init(_ kind: Kind) { self.kind = kind }
 
@@ -100,12 +100,6 @@ public struct VaultPlace: Sendable {
     case .server(let server): server.names
     case .mirror: []
     }
-  }
-
-  /// The vaults that a folder of pins expects here, as far as that shows without asking a server.
-  package func expected(by pins: FilePath) throws(StoreError) -> [VaultID] {
-    let found = try server.map { (place) throws(StoreError) in try place.server().named(place.url) } ?? self
-    return try PinFolder(pins, calls: SystemCalls()).expected(at: found).compactMap { $0.map { VaultID(bytes: $0.bytes) } }
   }
 
   /// The URL of a place on a server, as it was given; nil for a file.
@@ -229,43 +223,5 @@ final class ServerPlace: Sendable {
     throw StoreError(
       .unsupported, "this program opens no vaults on servers of this kind", place: shown,
       cure: "give the path of a file; one that looks like a URL is given with ./ before it")
-  }
-}
-
-// The rows of a place.
-extension VaultPlace {
-  /// Opens the place.
-  ///
-  /// - Parameter patience: how long another writer is waited for, in milliseconds; nil for as long as is usual there.
-  func rows(patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
-    try checkIsNoMirror()
-    switch kind {
-    case .file(let path), .mirror(let path):
-      var options = Connection.Options()
-      if let patience { options.busyMilliseconds = patience }
-      return try VaultDatabase.open(path, options)
-    case .server(let place): return try place.server().open(place.url, patience: patience)
-    }
-  }
-
-  /// Opens the place, a file that cannot be written to be read alone. See ``VaultDatabase/openToRead(_:isBrief:)``.
-  ///
-  /// - Parameter patience: how long a server is waited for, in milliseconds; nil for as long as the place says.
-  func rowsToRead(isBrief: Bool = true, patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
-    switch kind {
-    case .mirror(let path): return try Mirroring.rows(at: path)
-    case .file(let path): return try VaultDatabase.openToRead(path, isBrief: isBrief)
-    case .server(let place): return try place.server().open(place.url, patience: patience)
-    }
-  }
-
-  /// Makes the place.
-  func makeRows(_ fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
-    try checkIsNoMirror()
-    switch kind {
-    case .file(let path), .mirror(let path):
-      return try VaultDatabase.create(at: path) { (rows) throws(StoreError) in try fill(rows) }
-    case .server(let place): return try place.server().create(place.url, fill: fill)
-    }
   }
 }

@@ -89,12 +89,3 @@ extension VaultOptions {
       underlying: cause)
   }
 }
-
-extension VaultID {
-  /// The id that `text` spells: 32 hexadecimal digits; nil for anything else.
-  public init?(_ text: String) {
-    let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    guard digits.count == 32, text.utf8.count == 32 else { return nil }
-    self.init(bytes: stride(from: 0, to: 32, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
-  }
-}

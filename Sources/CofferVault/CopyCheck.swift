@@ -48,6 +48,6 @@ extension VerifiedView {
   }
 
   private func comes(from key: EpochMark) throws(StoreError) -> Bool {
-    try header.refusal(keys, by: [Anchor(vault: header.vault, key: key, source: .heldKey)], at: place) == nil
+    try header.refusal(keys, by: [Anchor(vault: header.vault, key: key, source: .heldKey)], at: place.description) == nil
   }
 }

@@ -11,7 +11,7 @@ enum FormatError: Error, Equatable {
   /// Made by a version that this one cannot read.
   case newer(found: Int)
   /// The vault's key does not come from one that is known.
-  case contradicted(Anchor, Anchor.Refusal)
+  case contradicted(Contradiction)
   /// A number that is counted up has come to the last that can be, which only somebody with the key can have made it.
   case spent(_ number: String)
   /// No guarded memory.
@@ -35,7 +35,7 @@ enum FormatError: Error, Equatable {
         "the vault asks for a reader of format version \(found), and this one reads \(VaultFormat.version)", key: key,
         place: place,
         cure: "update coffer")
-    case .contradicted(let anchor, let refusal): anchor.error(refusal, place: place)
+    case .contradicted(let contradiction): contradiction.error(place: place)
     case .spent(let number):
       StoreError(
         .damaged,

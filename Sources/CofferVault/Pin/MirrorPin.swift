@@ -1,0 +1,32 @@
+internal import CofferPlatform
+internal import CofferStorage
+
+/// The errors of a mirror that its pin refuses.
+enum MirrorPin {
+  /// Of a mirror, or what stands in its place, of which nothing tells how old it may be.
+  static func unknownAge(_ kind: StoreError.Kind, _ what: String, _ place: String) -> StoreError {
+    StoreError(
+      kind, "\(what), so nothing tells how old it is", place: place,
+      cure: "move it away, and make the mirror anew with UnlockedVault.mirror(to:)", remedy: .remakeMirror)
+  }
+
+  /// Of a mirror that is not the one that was made last.
+  static func older(_ kind: StoreError.Kind, _ what: String, _ place: VaultPlace) -> StoreError {
+    StoreError(
+      kind, what, place: place.description,
+      cure: "another copy was put in the mirror's place: make it anew with UnlockedVault.mirror(to:)", remedy: .makeMirror)
+  }
+
+  /// Of a mirror that is opened as the vault itself. What is written to it would be a history of its own.
+  static func mistaken(_ place: VaultPlace) -> StoreError {
+    StoreError(
+      .refused, "this is a mirror of the vault, and not the vault", place: place.description,
+      cure: "open it as a mirror, by VaultPlace.mirror(_:)", remedy: .openMirror)
+  }
+
+  static func replaced(_ found: VaultSalt, _ expected: VaultSalt, _ place: VaultPlace) -> StoreError {
+    StoreError(
+      .replaced, "the mirror is of vault \(expected), and vault \(found) is here", place: place.description,
+      cure: "put the mirror back; to mirror the other vault, give another path, or remove the mirror", remedy: .remakeMirror)
+  }
+}
