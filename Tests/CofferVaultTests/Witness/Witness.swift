@@ -96,8 +96,17 @@ struct Witness {
     return output
   }
 
+  /// What it prints for a person who types `passphrase`, one line, for the vault at `path`.
+  static func items(of path: String, passphrase: Data) throws -> [[String: Any]] {
+    let (code, output, error) = try run("items", path, input: passphrase)
+    guard code == 0, let items = try JSONSerialization.jsonObject(with: output) as? [[String: Any]] else {
+      throw Failed(what: "the witness ended with \(code): \(error)")
+    }
+    return items
+  }
+
   /// Input and output are files, so that neither side ever waits for the other.
-  private static func run(_ verb: String, input: Data) throws -> (code: Int32, output: Data, error: String) {
+  private static func run(_ words: String..., input: Data) throws -> (code: Int32, output: Data, error: String) {
     let folder = try TestFolder("witness")
     func file(_ name: String, _ content: Data) throws -> URL {
       let file = URL(filePath: folder.path.string).appending(path: name)
@@ -107,7 +116,7 @@ struct Witness {
     let (given, out, errors) = (try file("in", input), try file("out", Data()), try file("errors", Data()))
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["python3", "-B", program, verb]
+    process.arguments = ["python3", "-B", program] + words
     process.standardInput = try FileHandle(forReadingFrom: given)
     process.standardOutput = try FileHandle(forWritingTo: out)
     process.standardError = try FileHandle(forWritingTo: errors)

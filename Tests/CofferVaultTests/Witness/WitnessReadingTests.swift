@@ -46,4 +46,17 @@ import Testing
     }
     print("another reader: \(vaults) vaults, \(epochs) epochs, \(records) records, \(openings) openings")
   }
+
+  @Test(.tags(.process), .defaultRun) func `the reader prints a vault's items for a person who types its passphrase`() throws {
+    let folder = try TestFolder("witness")
+    let path = folder.path.appending("vault.sqlite").string
+    try Data(contentsOf: GoldenVaults.folder.appending(path: "passphrase.sqlite")).write(to: URL(filePath: path))
+    #expect(chmod(path, 0o600) == 0)
+    let passphrase = try Data(contentsOf: GoldenVaults.folder.appending(path: "passphrase.txt"))
+    let items = try Witness.items(of: path, passphrase: passphrase)
+    #expect(items.count == GoldenVaults.items.count)
+    let token = items.first { $0["service"] as? String == "github.com" }
+    #expect(token?["value"] as? String == "ghp_0123456789" && token?["label"] as? String == "CI token")
+    #expect(throws: Witness.Failed.self) { try Witness.items(of: path, passphrase: Data("another\n".utf8)) }
+  }
 }
