@@ -55,7 +55,7 @@ struct Arguments {
   private static func split(_ arguments: [String]) -> [String] {
     let end = arguments.firstIndex(of: "--") ?? arguments.count
     return arguments[..<end].flatMap { word -> [String] in
-      guard word.utf8.starts(with: "--".utf8), let pair = Attributes.split(word), !word.contains("=") else { return [word] }
+      guard word.utf8.starts(with: "--".utf8), let pair = word.nameAndValue, !word.contains("=") else { return [word] }
       return [pair.name, pair.value]
     } + arguments[end...]
   }
@@ -137,18 +137,4 @@ enum ProgramName {
     if name == "coffer-askpass", words.count == 2 { return ["credential", "askpass", "--", words[1]] }
     return (helpers[name] ?? []) + words.dropFirst()
   }
-}
-
-/// The words that this process was started with, byte for byte. `CommandLine.arguments` puts U+FFFD in the place of bytes that
-/// are not UTF-8, so that two different words may look the same.
-enum CommandWords {
-  /// All of them, the program's name first; none where the system does not tell.
-  static var all: [ByteWord] {
-    let given = Int(coffer_argument_count())
-    if given > 0, let words = coffer_arguments() { return (0..<given).compactMap { index in words[index].map { ByteWord($0) } } }
-    return (0..<Int(CommandLine.argc)).compactMap { index in CommandLine.unsafeArgv[index].map { ByteWord($0) } }
-  }
-
-  /// The last `count` of them.
-  static func last(_ count: Int) -> [ByteWord] { all.suffix(count) }
 }

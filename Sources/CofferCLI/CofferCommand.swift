@@ -2,10 +2,6 @@ internal import ArgumentParser
 
 /// The root of the command tree.
 struct CofferCommand: ParsableCommand {
-  static let number = "0.1.0"
-  /// The day of that version, for the manual pages.
-  static let date = "2026-11-22"
-
   static let configuration = CommandConfiguration(
     commandName: "coffer",
     abstract: """
@@ -18,7 +14,7 @@ struct CofferCommand: ParsableCommand {
       Data goes to standard output, messages to standard error, questions to the terminal. \
       Every exit status has one meaning: see 'coffer help exit-codes'.
       """,
-    version: "coffer \(number)",
+    version: "coffer \(ProgramVersion.number)",
     groupedSubcommands: [
       CommandGroup(
         name: "Everyday",

@@ -12,6 +12,7 @@ internal import SystemPackage
 enum Main {
   static func main() {
     Hardening.apply()
+    EnvironmentPassphrase.take()
     // Before a place is read. libpq is loaded when one that names a server is opened.
     PostgresVaults.use()
     let line = CommandWords.all
@@ -83,15 +84,7 @@ enum Main {
 
   /// The failure that `error` means to the caller; nil for an error that the parser throws to print help or the version.
   static func failure(_ error: any Error, _ arguments: Arguments? = nil) -> Failure? {
-    switch error {
-    case let error as Failure: error
-    case let error as StoreError: Failure(error)
-    case let error as SecretMemoryError: Failure(StoreError(memory: error))
-    case let error as CocoaError:
-      Failure(StoreError(.io(EIO), "a file could not be handled", cure: "see the cause", underlying: error))
-    case let error as Errno: Failure(StoreError(errno: error.rawValue, "finish", place: "a file"))
-    case let error where CofferCommand.exitCode(for: error) == .success: nil
-    default: UsageError.explain(error, arguments)
-    }
+    if let failure = Failure.of(error) { return failure }
+    return CofferCommand.exitCode(for: error) == .success ? nil : UsageError.explain(error, arguments)
   }
 }

@@ -1,10 +1,10 @@
 /// How large and how entangled Coffer may be. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; of code, if neither blank nor only a comment.
-  static let sourceLines = 81_450
+  static let sourceLines = 81_550
   static let codeLines = 61_400
   static let testLines = 70_300
-  static let largestTarget = 26_400
+  static let largestTarget = 26_500
   /// The code that decides whether a thief learns nothing and an edit is found.
   static let trustedCoreLines = 9_000
   static let trustedCore = [
@@ -12,19 +12,14 @@ enum Budget {
     "CofferVault/Slot/",
   ]
 
-  /// Folders of a target in one circle of references: none is 1. A target that is not named here has none.
-  static let folderCircles = [
-    "CofferAgent": 4, "CofferCLI": 25, "CofferDefaults": 5, "CofferPostgres": 2, "CofferSecretService": 4, "CofferStorage": 5,
-  ]
-  /// Files of a target in one circle of references. A target that is not named here has at most `fileCircle`.
-  static let fileCircles = ["CofferCLI": 83]
+  /// Files of a target in one circle of references. Folders are in none: each is a floor that uses only those below.
   static let fileCircle = 20
   /// Members that a file of the vault's engine can see: those of its target that are not private.
   static let engineMembers = 1_650
   static let storeRequirements = 21
 
   static let trackedFiles = 2_000
-  static let commentWords = 187_900
+  static let commentWords = 188_000
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 1_700
   static let linesOver130 = 190

@@ -50,21 +50,16 @@ struct Counts {
       let figures = [count, most].map { String(repeating: " ", count: max(0, 9 - String($0).count)) + String($0) }
       return name + String(repeating: " ", count: max(1, 60 - name.count)) + figures.joined()
     }
-    let circles = { (circles: [String: [[String]]], what: String, most: (String) -> Int) in
+    let circles = { (circles: [String: [[String]]], what: String, most: Int) in
       circles.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }.map {
-        row(
-          "\(what) of \($0.key) in circles of \($0.value.map { String($0.count) }.joined(separator: ", "))", $0.value[0].count,
-          most($0.key))
+        let sizes = $0.value.map { String($0.count) }.joined(separator: ", ")
+        return row("\(what) of \($0.key) in circles of \(sizes)", $0.value[0].count, most)
       }
     }
     return
       (["count" + String(repeating: " ", count: 58) + "here     most"] + lines.map { row($0.name, $0.count, $0.most) }
-      + circles(folderCircles, "folders", Self.mostFolders) + circles(fileCircles, "files", Self.mostFiles)).joined(
-        separator: "\n")
+      + circles(folderCircles, "folders", 1) + circles(fileCircles, "files", Budget.fileCircle)).joined(separator: "\n")
   }
-
-  static func mostFolders(_ target: String) -> Int { Budget.folderCircles[target] ?? 1 }
-  static func mostFiles(_ target: String) -> Int { Budget.fileCircles[target] ?? Budget.fileCircle }
 
   /// `System/CofferMemory/A.swift` and `CofferMemory/A.swift` are of the target CofferMemory.
   static func target(of path: String) -> String {

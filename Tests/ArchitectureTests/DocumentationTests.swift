@@ -63,8 +63,8 @@ import Testing
 
   /// A time that the page on blocking tells, and what keeps it. Whoever changes the one looks at the other.
   private static let times: [(said: String, file: String, kept: String)] = [
-    ("| 80 ms for a list", "CofferDefaults/Engine/ListContent.swift", "attempts = 5"),
-    ("| 80 ms for a list", "CofferDefaults/Engine/ListContent.swift", "pauseNanoseconds: UInt64 = 20_000_000"),
+    ("| 80 ms for a list", "CofferDefaults/List/ListContent.swift", "attempts = 5"),
+    ("| 80 ms for a list", "CofferDefaults/List/ListContent.swift", "pauseNanoseconds: UInt64 = 20_000_000"),
     ("| 5 s, then `.busy`", "CofferPlatform/FileLock.swift", "patience = Duration.seconds(5)"),
     ("| 30 s, then `.busy`", "CofferVault/SQLite/Connection.swift", "busyMilliseconds: Int32 = 30_000"),
     ("30 s, then it goes on without its turn", "CofferVault/Engine/PassphraseTurn.swift", "patience = Duration.seconds(30)"),

@@ -80,7 +80,7 @@ import Testing
   @Test func `a change in the name of another process is in the log under both`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
-    let client = agent.client().on(AgentClient.Behalf(process: 4711, program: "gh\u{1b}[31m"))
+    let client = agent.client().on(Behalf(process: 4711, program: "gh\u{1b}[31m"))
     try client.set(form("x"), for: ItemName(service: "s", account: "a"))
     let entry = try #require(try agent.vault().log().last { $0.process == 4711 })
     #expect(entry.program.hasPrefix("gh[31m (by ") && entry.user == geteuid())

@@ -15,16 +15,6 @@ public final class AgentClient: Sendable {
   private let line: AgentLine
   var place: AgentPlace { line.place }
 
-  /// A process that a client works for.
-  package struct Behalf: Sendable, Equatable {
-    let process: UInt32
-    let program: String
-
-    package init(process: UInt32, program: String) {
-      self.process = process
-      self.program = program
-    }
-  }
   /// How long an unlock may take to be answered: one passphrase of a user is hashed at a time, and a turn may take 30 s to come.
   static let unlockTime = Duration.seconds(120)
 

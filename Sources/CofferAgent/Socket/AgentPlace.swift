@@ -93,7 +93,7 @@ enum PeerProcess {
   /// client of another namespace has no number and no name here.
   ///
   /// - Parameter behalf: the process that the client says it works for. It is named in its place, marked as what somebody said.
-  static func author(at socket: borrowing LocalSocket, for behalf: AgentClient.Behalf?) -> Author {
+  static func author(at socket: borrowing LocalSocket, for behalf: Behalf?) -> Author {
     var user: UInt32 = 0
     // Known to succeed: whoever was let in was asked for its user before.
     _ = coffer_peer_user(socket.descriptor, &user)

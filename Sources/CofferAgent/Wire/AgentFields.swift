@@ -17,7 +17,7 @@ struct Greeting: Sendable {
   /// Those of its identity, to whichever vaults.
   var known: [Invitation] = []
   /// Another process that the client works for, as it says.
-  var behalf: AgentClient.Behalf?
+  var behalf: Behalf?
 
   /// Those that a vault must hold against: all that were given, and those of the identity that are to it.
   func invitations(to vault: VaultID) -> [Invitation] { invitations + known.filter { $0.vault == vault } }
@@ -102,9 +102,9 @@ extension FrameReader {
       invitations: invitations(), known: invitations(), behalf: behalf())
   }
 
-  private mutating func behalf() throws(StoreError) -> AgentClient.Behalf? {
+  private mutating func behalf() throws(StoreError) -> Behalf? {
     guard try flag() else { return nil }
-    return AgentClient.Behalf(process: try number(), program: try text())
+    return Behalf(process: try number(), program: try text())
   }
 
   mutating func moment() throws(StoreError) -> AgentMoment {

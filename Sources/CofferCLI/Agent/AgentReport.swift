@@ -51,7 +51,7 @@ struct AgentReport: Encodable {
 
   /// `locks after 14 min without use, in 7 h 59 min at the latest`
   static func left(_ idle: Duration, _ lifetime: Duration) -> String {
-    "locks after \(words(idle.components.seconds)) without use, in \(words(lifetime.components.seconds)) at the latest"
+    "locks after \(Moment.words(idle.components.seconds)) without use, in \(Moment.words(lifetime.components.seconds)) at the latest"
   }
 
   /// The same in few words, for a person who looks at all.
@@ -59,7 +59,7 @@ struct AgentReport: Encodable {
     let dot = Sign.dot.text(display)
     guard running else { return Style.dim.text("not running", display) + "; coffer unlock starts it" }
     guard let idleLeft, let lifetimeLeft else { return Style.yellow.text(dot, display) + " locked; coffer unlock" }
-    return Style.green.text(dot, display) + " unlocked, \(Self.words(min(idleLeft, lifetimeLeft))) left"
+    return Style.green.text(dot, display) + " unlocked, \(Moment.words(min(idleLeft, lifetimeLeft))) left"
       + (others.isEmpty ? "" : "; and \(counted(others.count, "other vault"))")
   }
 
@@ -67,15 +67,7 @@ struct AgentReport: Encodable {
     if json { return try Output.line(JSONText.encode(self)) }
     guard let idleLeft, let lifetimeLeft else { return context.note("agent: \(summary)") }
     context.done(
-      "unlocked for all your shells, \(Self.words(idleLeft)) after the last use, \(Self.words(lifetimeLeft)) at most; coffer lock ends it",
+      "unlocked for all your shells, \(Moment.words(idleLeft)) after the last use, \(Moment.words(lifetimeLeft)) at most; coffer lock ends it",
       elsewhere: "agent: \(summary)")
-  }
-
-  /// `7 h 59 min`, `14 min` or `30 s`: to the nearest minute from one on, so that a time that has just begun is told whole.
-  static func words(_ seconds: Int64) -> String {
-    if seconds < 60 { return "\(seconds) s" }
-    let minutes = (seconds + 30) / 60
-    if minutes < 60 { return "\(minutes) min" }
-    return "\(minutes / 60) h" + (minutes % 60 == 0 ? "" : " \(minutes % 60) min")
   }
 }

@@ -13,6 +13,9 @@ enum DetachedAgent {
   /// program takes its time to start.
   private static let patience: Int32 = 60_000
 
+  /// The byte that says that clients can connect: no message begins with it.
+  static let ready: UInt8 = 1
+
   /// Starts one as no child of this process, which may become a command that waits for its children.
   ///
   /// - Throws: a failure that says why it could not be started.
@@ -52,7 +55,7 @@ enum DetachedAgent {
     // What the agent writes first: that clients can connect, or why it ends.
     var said = [UInt8](repeating: 0, count: 4096)
     let count = poll(&waiting, 1, patience) > 0 ? SecretReader.readOnce(ready.reading, &said, said.count) : 0
-    guard count < 1 || said[0] != AgentStartCommand.ready else { return }
+    guard count < 1 || said[0] != DetachedAgent.ready else { return }
     // Two may start at once: then the other one is there.
     if try context.agentStatus() != nil { return }
     // One that has said why is about to end.

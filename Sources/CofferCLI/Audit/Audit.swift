@@ -64,7 +64,7 @@ struct Audit: ~Copyable {
 
   /// Looks at the value of `item`.
   mutating func look(at value: borrowing SecretBytes, of item: VaultItem) throws {
-    guard !AuthAccounts.isToken(item), Self.isPassword(value, item.metadata.contentType) else { return }
+    guard !LoginItems.isToken(item), Self.isPassword(value, item.metadata.contentType) else { return }
     passwords += 1
     let strength = try PasswordStrength(value, of: [item.name.service, item.name.account])
     if strength.bits < PasswordStrength.least {

@@ -129,7 +129,7 @@ struct Clipboard {
   }
 
   private func failure(_ error: any Error) -> Failure {
-    guard let cause = (error as? ClipboardTool.Unsure)?.cause else { return Main.failure(error) ?? Failure.said(.failed) }
+    guard let cause = (error as? ClipboardTool.Unsure)?.cause else { return Failure.of(error) ?? Failure.said(.failed) }
     let rest = seconds > 0 ? "the clipboard is cleared now" : "it stays on the clipboard"
     let isInterrupted = cause.kind == .io(EINTR)
     var failure = Failure(

@@ -49,12 +49,9 @@ struct AgentStartCommand: Command {
     if let failure = shared.error { throw failure }
   }
 
-  /// The byte that says so: no message begins with it.
-  static let ready: UInt8 = 1
-
   private func tellReady() {
     guard let readyFd else { return }
-    var ready = Self.ready
+    var ready = DetachedAgent.ready
     _ = write(readyFd, &ready, 1)
     close(readyFd)
     // Who started this agent hears it no more.
@@ -78,45 +75,6 @@ struct AgentStartCommand: Command {
       // Whoever waits for signals shall look.
       kill(getpid(), SIGTERM)
     }
-  }
-}
-
-/// After how long the agent locks.
-struct AgentTimes: ParsableArguments {
-  @Option(help: ArgumentHelp("Lock after so long without use, as 90s, 15m or 2h. [default: 15m]", valueName: "time"))
-  var idle: AgentTime?
-  @Option(help: ArgumentHelp("Lock after so long in any case, as 8h or 1d. [default: 8h]", valueName: "time"))
-  var lifetime: AgentTime?
-
-  var isEmpty: Bool { idle == nil && lifetime == nil }
-
-  /// The options again, for the agent's own command line.
-  var arguments: [String] {
-    (idle.map { ["--idle", $0.text] } ?? []) + (lifetime.map { ["--lifetime", $0.text] } ?? [])
-  }
-
-  func settings(_ context: Context) throws -> AgentSettings {
-    AgentSettings(
-      folder: context.places.run, vault: context.places.vault, options: try context.vaultOptions(),
-      idle: idle?.duration ?? AgentSettings.standardIdle, lifetime: lifetime?.duration ?? AgentSettings.standardLifetime)
-  }
-}
-
-/// `90s`, `15m`, `2h` or `1d`.
-struct AgentTime: ExpressibleByArgument {
-  let text: String
-  let duration: Duration
-
-  private static let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-  /// Thirty days: an agent that never locks is a vault without a lock.
-  private static let longest: Int64 = 30 * 86_400
-
-  init?(argument: String) {
-    guard let unit = argument.last.flatMap({ Self.seconds[$0] }), let count = UInt32(argument.dropLast()),
-      case let seconds = Int64(count) * unit, 1...Self.longest ~= seconds
-    else { return nil }
-    text = argument
-    duration = .seconds(seconds)
   }
 }
 
@@ -171,8 +129,8 @@ struct AgentStatusCommand: Command {
       ["agent", "process \(status.process)"], ["vault", status.vault.description], ["state", report.summary],
       [
         "limits",
-        "\(AgentReport.words(status.idle.components.seconds)) without use, "
-          + "\(AgentReport.words(status.lifetime.components.seconds)) in any case",
+        "\(Moment.words(status.idle.components.seconds)) without use, "
+          + "\(Moment.words(status.lifetime.components.seconds)) in any case",
       ],
     ] + status.others.map { ["also", "\($0.vault); \(AgentReport.left($0.idleLeft, $0.lifetimeLeft))"] } + [
       ["clients", String(status.connections - 1)],

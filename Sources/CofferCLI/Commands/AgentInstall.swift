@@ -91,34 +91,6 @@ struct ServiceFile {
   }
 }
 
-/// The places of an agent that is started from here, where they are not the standard ones: it has another current folder.
-enum AgentPlaces {
-  static func variables(_ context: Context) -> [String] {
-    let home = context.places.home.map { "COFFER_HOME=\($0)" }
-    let vault = ProcessEnvironment.value("COFFER_VAULT") == nil ? nil : "COFFER_VAULT=\(context.places.vault)"
-    return [home, vault].compactMap(\.self)
-  }
-
-  /// What says where things are, where it is not the standard, to a service, which has an environment of its own. libpq's are
-  /// among them, because a program may name a vault on a server to an agent that was installed for another.
-  ///
-  /// - Throws: a usage failure where one holds a control character: a newline would begin a line of its own in the service's
-  ///   file.
-  static func allVariables(_ context: Context) throws -> [String] {
-    let folders = context.places.home == nil ? ["XDG_DATA_HOME", "XDG_STATE_HOME"] : []
-    // Each session of Kerberos has a file of its own, which would make each unit another one: a vault in a file needs none.
-    let server = PostgresVaults.variables.filter { $0 != "KRB5CCNAME" || context.places.vault.path == nil }
-    let all =
-      variables(context)
-      + (folders + server).compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
-    for variable in all where variable.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-      let name = String(variable.unicodeScalars.prefix { $0 != "=" })
-      throw Failure.usage("\(name) has a control character in it", try: "another value of \(name)")
-    }
-    return all
-  }
-}
-
 /// A service of the user's session: systemd.service(5), systemd.exec(5).
 struct SystemdUnit {
   let description: String

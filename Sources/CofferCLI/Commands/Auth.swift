@@ -81,7 +81,7 @@ extension LogoutCommandAt {
       guard try !client.revoke(token, nil) else { return }
       context.note("\(Printable.line(name.service)) has no way to take a token back: remove it on its own page as well")
     } catch {
-      context.note("the token was not taken back at \(Printable.line(name.service)): \(Main.failure(error)?.what ?? "\(error)")")
+      context.note("the token was not taken back at \(Printable.line(name.service)): \(Failure.of(error)?.what ?? "\(error)")")
     }
   }
 }

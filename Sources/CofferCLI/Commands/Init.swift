@@ -48,7 +48,7 @@ struct InitCommandAt<Place>: Command {
         at: context.places.vault, with: secrets.credentials(&keyFile), label: label, options: context.places.vaultOptions)
     } catch {
       if let made = new.newKeyFile, keyFile != nil, !NewSecrets.isNothing(at: context.places.vault, error) {
-        throw Main.failure(error)?.keeping(keyFile: made) ?? error
+        throw Failure.of(error)?.keeping(keyFile: made) ?? error
       }
       // A key that opens nothing would only confuse.
       keyFile?.discard()

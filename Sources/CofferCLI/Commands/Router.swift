@@ -137,7 +137,7 @@ struct ExplainCommand: OpeningCommand {
     case .absent: isSecret = false
     case .unknown(let error):
       // The answer for a preference stands without the vault: say what could not be looked at, and no more.
-      context.note("whether the vault holds it too is unknown: \(Main.failure(error)?.what ?? "")")
+      context.note("whether the vault holds it too is unknown: \(Failure.of(error)?.what ?? "")")
       if options.json { try Output.line(JSONText.encode(answer)) }
       return
     }

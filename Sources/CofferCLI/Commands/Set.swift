@@ -73,7 +73,7 @@ struct SetCommand: OpeningCommand {
     case .unknown(let error):
       guard plain else { throw nothingSays(router) }
       // A locked vault is what is usual; anything else the user should know.
-      guard let failure = Main.failure(error), failure.status != .locked else { break }
+      guard let failure = Failure.of(error), failure.status != .locked else { break }
       context.note("whether the vault holds it too is unknown: \(failure.what)")
     }
     return false

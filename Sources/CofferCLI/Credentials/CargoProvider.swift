@@ -76,7 +76,7 @@ struct CargoProvider {
 
   func answer(_ line: borrowing SecretBytes) throws {
     do { try perform(Request(line)) } catch {
-      guard let failure = Main.failure(error), failure.status != .pipeClosed else { throw error }
+      guard let failure = Failure.of(error), failure.status != .pipeClosed else { throw error }
       let key = failure.key.map { "'\($0)': " } ?? ""
       let cure = failure.cure.map { "; try: \($0)" } ?? ""
       try refuse(Refusal(kind: "other", message: Printable.line(key + failure.what + cure)))

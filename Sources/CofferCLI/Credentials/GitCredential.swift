@@ -34,13 +34,8 @@ struct GitCredential {
 
   /// Whether both would be stored as the same.
   func isSame(as other: GitCredential) -> Bool {
-    authtype == other.authtype && expiry == other.expiry && Self.isSame(password, other.password)
-      && Self.isSame(credential, other.credential) && Self.isSame(refreshToken, other.refreshToken)
-  }
-
-  static func isSame(_ left: SecretForm?, _ right: SecretForm?) -> Bool {
-    guard let left, let right else { return left == nil && right == nil }
-    return left.bytes.isEqual(to: right.bytes)
+    authtype == other.authtype && expiry == other.expiry && SecretForm.areSame(password, other.password)
+      && SecretForm.areSame(credential, other.credential) && SecretForm.areSame(refreshToken, other.refreshToken)
   }
 
   // MARK: As an item

@@ -73,7 +73,7 @@ struct GitHelper {
   /// Whether `credential` is the token of a login, which is kept there and nowhere else.
   private func isOfLogin(_ credential: GitCredential) throws -> Bool {
     guard let login = try login(), !login.hasExpired else { return false }
-    return GitCredential.isSame(credential.password, try items.get(AuthAccounts(items: items).name(of: login)))
+    return SecretForm.areSame(credential.password, try items.get(AuthAccounts(items: items).name(of: login)))
   }
 
   /// Has the token of a login renewed when it is asked for next, where that is the one that was refused.
@@ -199,8 +199,8 @@ struct GitHelper {
     let refused = GitCredential(message)
     guard refused.password != nil || refused.credential != nil else { return true }
     guard let stored = try credential() else { return false }
-    guard refused.password == nil || GitCredential.isSame(refused.password, stored.password) else { return false }
-    return refused.credential == nil || GitCredential.isSame(refused.credential, stored.credential)
+    guard refused.password == nil || SecretForm.areSame(refused.password, stored.password) else { return false }
+    return refused.credential == nil || SecretForm.areSame(refused.credential, stored.credential)
   }
 
   /// Whether the item is the one that git got from us, where it says so.

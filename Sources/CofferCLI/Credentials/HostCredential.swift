@@ -14,7 +14,7 @@ struct HostCredential {
   let item: VaultItem
 
   /// The user, as programs take it with the secret.
-  var user: String { AuthAccounts.isToken(item) ? AuthAccounts.user(of: name.account) : name.account }
+  var user: String { LoginItems.isToken(item) ? AuthAccounts.user(of: name.account) : name.account }
 
   /// The credential that `service` means; nil where nothing is stored.
   ///
@@ -79,7 +79,7 @@ struct HostCredential {
     if origin.service != service, origin.service != origin.name { found += try stored(origin.service, account, in: items) }
     if origin.scheme == "https" {
       found += try stored(origin.host, account == AuthAccounts.unnamedUser ? nil : account, in: items).filter(
-        AuthAccounts.isToken)
+        LoginItems.isToken)
     }
     let known = Set(found.map(\.name))
     return try found + stored(origin.name, account, in: items).filter { !known.contains($0.name) }
@@ -87,7 +87,7 @@ struct HostCredential {
 
   /// Puts `secret` in the place of what `item` has: of a login nothing stays that would renew another token.
   static func replace(_ item: VaultItem, with secret: SecretForm, in items: VaultItems, keeping: Int? = nil) throws {
-    guard !AuthAccounts.isToken(item) else {
+    guard !LoginItems.isToken(item) else {
       return try AuthAccounts(items: items).store(
         secret.bytes.duplicate(), item.name.service, item.name.account, expires: nil)
     }
@@ -100,7 +100,7 @@ struct HostCredential {
   private static func stored(_ service: String, _ account: String?, in items: VaultItems) throws -> [VaultItem] {
     if let account { return try [items.item(ItemName(service: service, account: account))].compactMap(\.self) }
     let found = try items.list(service: service).sorted { $0.modified > $1.modified }
-    guard found.count > 1, found.contains(where: AuthAccounts.isToken) else { return found }
+    guard found.count > 1, found.contains(where: LoginItems.isToken) else { return found }
     let active = try AuthAccounts(items: items).logins(of: service).first(where: \.isActive)?.account
     let isActive = { (item: VaultItem) in active?.hasSameBytes(as: item.name.account) == true }
     return found.filter(isActive) + found.filter { !isActive($0) }

@@ -103,7 +103,7 @@ struct SecretMove {
 
   /// Why something could not be done, in a few words.
   static func reason(_ error: any Error) -> String {
-    guard let failure = Main.failure(error) else { return "\(error)" }
+    guard let failure = Failure.of(error) else { return "\(error)" }
     return failure.detail.map { "\(failure.what): \($0)" } ?? failure.what
   }
 
@@ -193,16 +193,5 @@ struct SecretMove {
         .conflict, "the vault did not give back what was stored", key: item.name.description, place: file.path.string,
         cure: "coffer vault verify; nothing was removed from the file")
     }
-  }
-}
-
-/// Programs that another one looks for on PATH.
-enum ProgramPath {
-  /// Why `name` cannot be found; nil where it can.
-  static func lacks(_ name: String) -> String? {
-    do throws(Failure) {
-      _ = try Executable.find(ByteWord(name), path: ProcessEnvironment.word("PATH"))
-      return nil
-    } catch { return "\(name) is not on PATH: coffer install puts it there" }
   }
 }

@@ -63,7 +63,7 @@ struct OtherVault {
       return try locked.unlock(with: credentials)
     }
     if options.isEmpty, !own.isEmpty {
-      if own.passphrase != nil { Spinner.show("Unlocking", context) }
+      if own.passphrase != nil { context.spin("Unlocking") }
       defer { StatusLine.clear() }
       do throws(StoreError) { return try open(own.copied()) } catch {
         guard [.wrongSecret, .noCredentials].contains(error.kind) else { throw error }

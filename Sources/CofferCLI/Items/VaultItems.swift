@@ -136,7 +136,7 @@ final class VaultItems {
     let wanted = text.lowercased()
     var query = ItemQuery()
     query.texts = [text]
-    query.otherThan = AuthAccounts.pointers
+    query.otherThan = LoginItems.pointers
     let similar = try find(query).items().filter { $0.metadata.label.lowercased().contains(wanted) }
     let same = similar.filter { $0.metadata.label.lowercased() == wanted }
     if same.count == 1, let item = same.first {

@@ -8,13 +8,9 @@ internal import FoundationEssentials
 /// an item of its own.
 struct AuthAccounts {
   /// The attribute of items that are tokens, so that other items of a host are none.
-  private static let mark = "coffer.auth"
-  private static let token = "token"
   /// What stands for the token of a login before there is one: those of large servers have some 2000 bytes, and what renews them
   /// as many.
   static func usualToken() throws -> SecretForm { SecretForm(try SecretBytes(zeros: 8192)) }
-  /// The service of the items that name the active accounts.
-  static let pointers = "coffer.auth"
   /// The account of a login that names none.
   static let unnamed = "default"
   /// The name that a token is used with where its account has none. Source: GitHub, GitLab and Bitbucket take it with a token of
@@ -39,16 +35,13 @@ struct AuthAccounts {
 
   let items: VaultItems
 
-  /// Whether an item says which account of a host is active: it is nobody's secret.
-  static func isPointer(_ item: VaultItem) -> Bool { item.name.service == pointers }
-
   /// Whether Coffer believes what the items of a service say: which account is active, and the secrets of clients.
-  static func isOwn(service: String) -> Bool { [pointers, LoginServers.secrets].contains(service) }
+  static func isOwn(service: String) -> Bool { [LoginItems.pointers, LoginServers.secrets].contains(service) }
 
   /// All logins, or those of one host, by host and account. No token is opened.
   func logins(of host: String? = nil) throws -> [Login] {
     var active: [String: String] = [:]
-    return try Self.tokens(of: host, in: items).filter(Self.isToken).map { item in
+    return try Self.tokens(of: host, in: items).filter(LoginItems.isToken).map { item in
       let host = item.name.service
       if active[host] == nil { active[host] = try self.active(host) ?? "" }
       return Login(
@@ -64,7 +57,7 @@ struct AuthAccounts {
 
   private static func tokens(of host: String?, in items: VaultItems) throws -> [VaultItem] {
     var query = ItemQuery(service: host)
-    query.attributes = [ItemQuery.Attribute(mark, token)]
+    query.attributes = [ItemQuery.Attribute(LoginItems.mark, LoginItems.token)]
     return try items.find(query).items()
   }
 
@@ -101,7 +94,7 @@ struct AuthAccounts {
   /// A person who has logged in would else hear only then that there is no place for the token.
   func reserve(_ host: String, _ account: String) throws {
     let name = try checkedName(host, account)
-    let form = try Self.usualToken().with(ItemMetadata(attributes: [Self.mark: Self.token]))
+    let form = try Self.usualToken().with(ItemMetadata(attributes: [LoginItems.mark: LoginItems.token]))
     try items.rehearse([.set(form, for: name, keeping: 0), pointer(host, to: account)])
   }
 
@@ -112,7 +105,7 @@ struct AuthAccounts {
       throw Failure.usage(
         "the token has a line's end or another control character in it", try: "the token alone; nothing was stored")
     }
-    let metadata = ItemMetadata(attributes: [Self.mark: Self.token], expires: expires)
+    let metadata = ItemMetadata(attributes: [LoginItems.mark: LoginItems.token], expires: expires)
     // Of a token nothing stays after a logout, nor before it.
     try items.apply(
       [.set(SecretForm(token, metadata: metadata), for: name, keeping: 0), try pointer(host, to: account)]
@@ -124,7 +117,7 @@ struct AuthAccounts {
   {
     let name = try checkedName(host, account)
     var attributes = RenewableLogin.attributes(of: client, tokens)
-    attributes[Self.mark] = Self.token
+    attributes[LoginItems.mark] = LoginItems.token
     let metadata = ItemMetadata(attributes: attributes, expires: tokens.expires)
     try items.apply(
       [.set(tokens.access.with(metadata), for: name, keeping: 0), try pointer(host, to: account)]
@@ -137,7 +130,7 @@ struct AuthAccounts {
   func holds(_ tokens: OAuthTokens, _ host: String, _ account: String) throws -> Bool {
     let name = try ItemName(service: host, account: account)
     let stored = try items.get(tokens.refresh == nil ? name : name.field(named: RenewableLogin.refreshField))
-    return GitCredential.isSame(stored, tokens.refresh ?? tokens.access)
+    return SecretForm.areSame(stored, tokens.refresh ?? tokens.access)
   }
 
   /// The fields of a login, of which none of a former one stays.
@@ -152,7 +145,7 @@ struct AuthAccounts {
   private func checkedName(_ host: String, _ account: String) throws -> ItemName {
     let name = try ItemName(service: host, account: account)
     try NewName.check(name)
-    guard let there = try items.item(name), !Self.isToken(there) else { return name }
+    guard let there = try items.item(name), !LoginItems.isToken(there) else { return name }
     throw StoreError(
       .refused, "the vault has an item of that name which is no login", key: name.description,
       cure: "choose another account, or rename the item with coffer vault rename")
@@ -173,7 +166,7 @@ struct AuthAccounts {
       if let next {
         changes.append(try pointer(host, to: next))
       } else {
-        changes.append(.remove(try ItemName(service: Self.pointers, account: host)))
+        changes.append(.remove(try ItemName(service: LoginItems.pointers, account: host)))
       }
     }
     try items.apply(changes)
@@ -185,18 +178,15 @@ struct AuthAccounts {
     return StoreError(.notFound, whom, key: host, cure: "coffer auth login \(host ?? "HOST")")
   }
 
-  static func isToken(_ item: VaultItem) -> Bool { isToken(item.metadata) }
-  static func isToken(_ metadata: ItemMetadata) -> Bool { metadata.attributes[mark] == token }
-
   private func active(_ host: String) throws -> String? {
-    guard let form = try items.get(ItemName(service: Self.pointers, account: host)) else { return nil }
+    guard let form = try items.get(ItemName(service: LoginItems.pointers, account: host)) else { return nil }
     return form.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
   }
 
   private func pointer(_ host: String, to account: String) throws -> ItemChange {
     let bytes = try account.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let form = SecretForm(bytes, metadata: ItemMetadata(attributes: [Self.mark: "active"]))
-    return .set(form, for: try ItemName(service: Self.pointers, account: host), keeping: 0)
+    let form = SecretForm(bytes, metadata: ItemMetadata(attributes: [LoginItems.mark: "active"]))
+    return .set(form, for: try ItemName(service: LoginItems.pointers, account: host), keeping: 0)
   }
 }
 

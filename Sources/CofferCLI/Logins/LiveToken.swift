@@ -49,7 +49,7 @@ struct LiveToken {
       let refresh = try items.get(field), let present = try items.item(field)
     else { throw Self.unrenewable(name) }
     // Who had the turn before was refused with the same: asked again, a server may take it for stolen.
-    if GitCredential.isSame(spent, refresh), present.isUnchanged != seenField?.isUnchanged { throw Self.refused(name) }
+    if SecretForm.areSame(spent, refresh), present.isUnchanged != seenField?.isUnchanged { throw Self.refused(name) }
     // Before the server is asked: one that rotates takes the old token for stolen from then on, and the new one must find its
     // place.
     try items.rehearse(changes(of: item, to: try AuthAccounts.usualToken(), refresh))

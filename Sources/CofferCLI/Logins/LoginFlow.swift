@@ -24,7 +24,7 @@ struct LoginFlow {
       // Not the page with the code in it: who reads the code among the browser's arguments can answer it with an account of their
       // own.
       open(login.verificationURL)
-      Spinner.show("waiting for the login; the code ends \(LocalTime().expiry(login.expires))", context)
+      context.spin("waiting for the login; the code ends \(LocalTime().expiry(login.expires))")
       return try login.wait(Cancellation())
     case .web:
       let login = try client.loginByBrowser()
@@ -33,7 +33,7 @@ struct LoginFlow {
         context.note("the page comes back to this machine alone; with a browser on another one, log in by a code: --device")
       }
       open(login.url)
-      Spinner.show("waiting for the browser", context)
+      context.spin("waiting for the browser")
       return try login.wait(Cancellation())
     }
   }

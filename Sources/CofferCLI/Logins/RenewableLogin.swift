@@ -34,7 +34,7 @@ enum RenewableLogin {
   static func scope(of item: VaultItem) -> String? { attributes(of: item)[scope] }
 
   /// Whether the token came from a server that is known.
-  static func isOne(_ item: VaultItem) -> Bool { AuthAccounts.isToken(item) && attributes(of: item)[tokenEndpoint] != nil }
+  static func isOne(_ item: VaultItem) -> Bool { LoginItems.isToken(item) && attributes(of: item)[tokenEndpoint] != nil }
 
   /// Whether the server gave something that renews the token of `item`.
   static func isRenewed(_ item: VaultItem, in items: VaultItems) throws -> Bool {

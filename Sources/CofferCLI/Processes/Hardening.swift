@@ -21,7 +21,6 @@ enum Hardening {
     // Swift's crash backtracer prints registers and memory: a crash shall leave nothing but its signal. It takes SIGQUIT too,
     // which a shell may have its jobs in the background ignore.
     for crash in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGQUIT] where !isIgnored(crash) { signal(crash, SIG_DFL) }
-    EnvironmentPassphrase.take()
   }
 
   /// For commands that start no other program: not even a mistake may then gain rights by `execve`.

@@ -67,18 +67,6 @@ enum Columns {
   }
 }
 
-/// Text from a vault or a file on its way to a terminal.
-enum Printable {
-  /// `text` with all spelled out that is not seen, but for newlines.
-  static func text(_ text: String) -> String { text.spelledOut(but: "\n") }
-
-  /// Like ``text(_:)``, on one line.
-  static func line(_ text: String) -> String {
-    Self.text(text).unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
-      .joined(separator: "\\n")
-  }
-}
-
 extension String {
   var trimmedEnd: String {
     if let last = utf8.last, last > 0x20, last < 0x7F { return self }

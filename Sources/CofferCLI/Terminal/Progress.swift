@@ -35,10 +35,10 @@ final class Progress {
   private var start: Int64?
   private var lastDrawn: Int64?
 
-  /// Shown at a terminal where neither quiet nor an answer for a program was asked for.
-  init(_ context: Context, json: Bool, _ work: Work) {
+  /// Shown at a terminal unless `quiet`.
+  init(quiet: Bool, _ work: Work) {
     self.work = work
-    isShown = !context.quiet && !json && StatusLine.isPossible
+    isShown = !quiet && StatusLine.isPossible
   }
 
   func show(_ done: Int, _ total: Int) {
@@ -98,7 +98,7 @@ extension Progress.Work {
   private func left(_ done: Int, of total: Int, after elapsed: Int64) -> String? {
     guard done > 0, done < total, elapsed >= Self.leastTime else { return nil }
     let seconds = Double(elapsed) / 1e9 / Double(done) * Double(total - done)
-    return AgentReport.words(Int64(seconds.rounded(.up))) + " left"
+    return Moment.words(Int64(seconds.rounded(.up))) + " left"
   }
 
   private func plural(_ number: Int) -> String {

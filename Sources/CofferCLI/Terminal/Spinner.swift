@@ -10,8 +10,8 @@ enum Spinner {
   private static let stackBytes = 256 << 10
 
   /// Shows `text` until ``StatusLine/clear()``, which whatever is said or asked brings about.
-  static func show(_ text: String, _ context: Context) {
-    if !context.quiet, !context.json, StatusLine.isPossible { start(text) }
+  static func show(_ text: String, quiet: Bool) {
+    if !quiet, StatusLine.isPossible { start(text) }
   }
 
   /// The thread takes no signal: whoever waits for one finds it as before. It ends with the line's turn.

@@ -108,9 +108,6 @@ struct Table {
     let shown = widths.filter { $0 > 0 }
     return shown.reduce(0, +) + max(shown.count - 1, 0) * gap
   }
-
-  /// Prints it, by the user's pager where it is longer than the screen.
-  func show() throws { try Pager.show(text(.output)) }
 }
 
 extension Table {

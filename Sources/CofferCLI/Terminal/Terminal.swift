@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferVault
 internal import CofferStorage
 
 /// The terminal that the process was started from, wherever its standard streams go. Questions are asked here and nowhere else.
@@ -116,7 +117,7 @@ struct Terminal: ~Copyable {
   func confirm(_ question: String) throws -> Bool {
     try say("\(Printable.line(question)) [y/N] ")
     var answer = [UInt8](repeating: 0, count: Self.longestLine)
-    let count = max(0, SecretReader.readOnce(descriptor, &answer, answer.count))
+    let count = max(0, SecretFile.readOnce(descriptor, &answer, answer.count))
     return answer.prefix(count).first.map { $0 == UInt8(ascii: "y") || $0 == UInt8(ascii: "Y") } ?? false
   }
 
@@ -155,7 +156,7 @@ struct Terminal: ~Copyable {
     let line = try SecretBytes(
       count: Self.longestLine, memory: { Failure(StoreError(memory: $0)) },
       fill: { (buffer) throws(Failure) in
-        count = SecretReader.readOnce(descriptor, buffer.baseAddress, buffer.count)
+        count = SecretFile.readOnce(descriptor, buffer.baseAddress, buffer.count)
         guard count >= 0 else { throw Failure(StoreError(errno: errno, "read from the terminal", place: "/dev/tty")) }
       })
     let typed = try line.prefix(count)

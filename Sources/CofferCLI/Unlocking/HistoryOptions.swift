@@ -39,10 +39,10 @@ struct HistoryOptions: ParsableArguments {
 
 extension VaultItem {
   /// Whether a logout removes it for good: of such an item nothing is kept.
-  var isOfLogin: Bool { AuthAccounts.isPointer(self) || metadata.isOfLogin }
+  var isOfLogin: Bool { LoginItems.isPointer(self) || metadata.isOfLogin }
 }
 
 extension ItemMetadata {
   /// Whether it is said of a login, or of what ends with a session.
-  var isOfLogin: Bool { AuthAccounts.isToken(self) || isSessionItem }
+  var isOfLogin: Bool { LoginItems.isToken(self) || isSessionItem }
 }

@@ -8,21 +8,7 @@ enum NewKeyFile {
   /// Generates a key file, writes it to `path` and returns its content.
   ///
   /// - Throws: `.alreadyExists` when something is there: the only copy of a key is never overwritten.
-  static func write(to path: String) throws -> SecretBytes { try write(KeyFile.generate(), to: path) }
-
-  /// Writes `content`, which is as secret as a key file, to a new file for its owner alone, and returns it. The file appears
-  /// whole, and is durable then: a vault must never be on disk before the key that opens it.
-  static func write(_ content: consuming SecretBytes, to path: String) throws(Failure) -> SecretBytes {
-    do {
-      try content.withBytes { (bytes) throws(StoreError) in try AtomicFile(FilePath(path)).create(with: bytes, mode: 0o600) }
-    } catch {
-      throw Failure(error)
-    }
-    return content
-  }
-
-  /// Takes back a key file that opens nothing.
-  static func discard(_ path: String) { unlink(path) }
+  static func write(to path: String) throws -> SecretBytes { try PrivateFile.write(KeyFile.generate(), to: path) }
 
   /// Lends `given` with a new key file at `path`, if one is wanted, to `body`, which makes what they open.
   ///
@@ -37,7 +23,7 @@ enum NewKeyFile {
     defer { withExtendedLifetime(file) {} }
     given.keyFile = try file.content(context)
     do { return try body(given) } catch {
-      guard opensNothing(error) else { throw Main.failure(error)?.keeping(keyFile: path) ?? error }
+      guard opensNothing(error) else { throw Failure.of(error)?.keeping(keyFile: path) ?? error }
       file.discard()
       throw error
     }
@@ -104,5 +90,5 @@ final class FirstKeyFile {
   }
 
   /// Takes back the file that this object made: it opens nothing, because the vault could not be made.
-  func discard() { if !wasThere { NewKeyFile.discard(path) } }
+  func discard() { if !wasThere { PrivateFile.discard(path) } }
 }

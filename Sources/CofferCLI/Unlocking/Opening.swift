@@ -29,7 +29,7 @@ struct Opening: ~Copyable {
     guard given.lacksPassphrase, let person = Person(context) else {
       guard !given.credentials.isEmpty else { throw CredentialSources.nothing(place) }
       let credentials = try given.credentials.copied()
-      if credentials.passphrase != nil { Spinner.show("Unlocking", context) }
+      if credentials.passphrase != nil { context.spin("Unlocking") }
       defer { StatusLine.clear() }
       return try body(credentials, false)
     }
@@ -44,7 +44,7 @@ struct Opening: ~Copyable {
       wrong: { error in (error as? StoreError)?.kind == .wrongSecret ? wrong : nil },
       { question in
         let credentials = try asking(person, question)
-        Spinner.show("Unlocking", context)
+        context.spin("Unlocking")
         defer { StatusLine.clear() }
         return try body(credentials, true)
       })

@@ -53,27 +53,6 @@ struct JournalWord: Equatable {
   func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: max(1, (epoch + 1) & 0xFF_FFFF), end: end) }
 }
 
-/// Tells one state of the property list's file from another without reading it.
-struct ListFingerprint: Equatable {
-  /// Inode, modification time in nanoseconds, size: all zero where there is no file.
-  let inode: UInt64, modified: UInt64, size: UInt64
-
-  /// No file.
-  static let none = ListFingerprint(nil)
-
-  init(_ status: FileStatus?) {
-    inode = status?.inode ?? 0
-    modified = UInt64(bitPattern: status?.modified ?? 0)
-    size = UInt64(status?.size ?? 0)
-  }
-
-  init(inode: UInt64, modified: UInt64, size: UInt64) {
-    self.inode = inode
-    self.modified = modified
-    self.size = size
-  }
-}
-
 /// Names the run of the kernel: what a process wrote to shared memory outlives the process, but not the kernel.
 struct BootID: Equatable {
   let high: UInt64, low: UInt64

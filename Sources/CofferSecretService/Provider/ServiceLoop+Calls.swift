@@ -188,7 +188,7 @@ extension ServiceLoop {
     do throws(StoreError) {
       let process = try bus.process(of: message.sender)
       return settings.client.on(
-        AgentClient.Behalf(process: UInt32(clamping: process), program: ProviderOwner(process: process).program))
+        Behalf(process: UInt32(clamping: process), program: ProviderOwner(process: process).program))
     } catch {
       // It has gone by now: the change is this program's.
       return settings.client

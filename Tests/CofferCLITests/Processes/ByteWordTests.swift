@@ -73,7 +73,7 @@ struct ByteWordTests {
     try home.transcript("vault set s a --attribute=\u{301}k=\u{301}v --label=\u{301}l", in: "x")
     let shown = try home.coffer("vault show s a --json").out
     #expect(shown.contains("\"\u{301}k\":\"\u{301}v\"") && shown.contains("\"label\":\"\u{301}l\""), "\(shown)")
-    let pair = try #require(Attributes.split("k=\u{301}v"))
+    let pair = try #require("k=\u{301}v".nameAndValue)
     #expect(pair.name == "k" && pair.value == "\u{301}v")
     for option in ["--token", "--passphrase", "--unheard-of"] {
       let answer = try home.coffer("vault get s \(option)=\u{301}hunter2")

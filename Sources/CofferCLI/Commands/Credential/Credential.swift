@@ -55,7 +55,7 @@ struct CredentialGitCommand: OpeningCommand {
   private func store(_ service: String, _ message: GitMessage, _ context: Context) throws {
     context.questions = .nowhere
     do { try GitHelper(items: try context.itemsToRead(), message: message, context: context).store(service) } catch {
-      guard Main.failure(error)?.status == .locked else { throw error }
+      guard Failure.of(error)?.status == .locked else { throw error }
       if isatty(STDERR_FILENO) == 1 { context.note("the vault is locked, so it was not asked to keep git's password") }
     }
   }
@@ -88,14 +88,14 @@ struct CredentialDockerCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    if action == "version" { return try Output.line("docker-credential-coffer (coffer) v\(CofferCommand.number)") }
+    if action == "version" { return try Output.line("docker-credential-coffer (coffer) v\(ProgramVersion.number)") }
     guard let word = action else { throw DockerHelper.Refusal.usage }
     guard let known else { throw DockerHelper.Refusal.unknownAction(word) }
     try DockerHelper(context: context).perform(known)
   }
 
   func failure(_ error: any Error) throws -> any Error {
-    guard let failure = Main.failure(error), failure.status != .pipeClosed else { return error }
+    guard let failure = Failure.of(error), failure.status != .pipeClosed else { return error }
     let cure = failure.cure.map { "; try: \($0)" } ?? ""
     try Output.line(Printable.line(failure.detail.map { "\(failure.what): \($0)" } ?? failure.what) + cure)
     return Failure.said(.notFound)

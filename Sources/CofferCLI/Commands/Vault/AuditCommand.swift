@@ -25,8 +25,8 @@ struct VaultAuditCommand: OpeningCommand {
     var audit = try Audit(
       now: now, oldest: now - (old ?? .year).seconds, soonest: now + (expiring ?? .month).seconds)
     let items = try context.itemsToRead()
-    let all = try items.list(service: service).filter { !AuthAccounts.isPointer($0) }
-    let progress = Progress(context, json: options.json, .auditing)
+    let all = try items.list(service: service).filter { !LoginItems.isPointer($0) }
+    let progress = context.progress(json: options.json, .auditing)
     for (index, item) in all.enumerated() {
       progress.show(index, all.count)
       // An item that was deleted or that expired in between has nothing to tell.

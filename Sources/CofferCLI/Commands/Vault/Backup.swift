@@ -20,7 +20,7 @@ struct VaultBackupCommand: Command {
 
   func perform(_ context: Context) throws {
     try GivenPath.checkIsFile(file)
-    let progress = Progress(context, json: options.json, .backingUp)
+    let progress = context.progress(json: options.json, .backingUp)
     defer { progress.clear() }
     let report = try context.lockedVault().backup(to: FilePath(file), progress: progress.show)
     progress.clear()
@@ -61,7 +61,7 @@ struct VaultRestoreCommand: OpeningCommand {
     try context.checkName()
     try GivenPath.check(file)
     try GivenPath.checkIsFile(file)
-    let progress = Progress(context, json: options.json, .restoring)
+    let progress = context.progress(json: options.json, .restoring)
     defer { progress.clear() }
     let report = try restore(context, progress)
     progress.clear()

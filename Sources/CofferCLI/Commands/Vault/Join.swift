@@ -111,7 +111,7 @@ struct VaultJoinCommand: OpeningCommand {
 
   /// A failure of what comes after the vault was joined.
   private static func afterJoining(_ error: any Error, _ place: VaultPlace, _ invitation: Invitation) -> any Error {
-    guard let failure = Main.failure(error) else { return error }
+    guard let failure = Failure.of(error) else { return error }
     var said = Failure(
       failure.status, kind: failure.kind, "the vault is joined, and its invitation was not saved: \(failure.what)",
       cure: "mend that, then coffer vault join \(place) --save; or add this line to the identity's file: \(invitation)")

@@ -92,7 +92,7 @@ struct Rotation {
     _ change: (borrowing UnlockedVault, [SlotSummary.ID]?, (Int, Int) -> Void) throws -> SlotReport
   ) throws {
     try agree(context)
-    let progress = Progress(context, json: json, .rotating)
+    let progress = context.progress(json: json, .rotating)
     defer { progress.clear() }
     let all = kept + removed
     let report = try change(vault, context.yes ? nil : all.map(\.summary.id), progress.show)
@@ -149,7 +149,7 @@ struct IdentityNewCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let identity = try NewKeyFile.write(Identity.generate(), to: file)
+    let identity = try PrivateFile.write(Identity.generate(), to: file)
     try IdentityShowCommand.show(identity, json: options.json)
   }
 }

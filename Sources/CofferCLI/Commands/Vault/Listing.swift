@@ -36,14 +36,14 @@ struct VaultListCommand: OpeningCommand {
     var query = ItemQuery(service: folder == nil ? service : nil)
     if let folder { query.texts = [folder] }
     query.attributes = try attribute.map { pair in
-      guard let (name, value) = Attributes.split(pair) else {
+      guard let (name, value) = pair.nameAndValue else {
         throw Failure.usage("an attribute is not name=value", try: "--attribute env=production")
       }
       return ItemQuery.Attribute(name, value)
     }
     query.attributeNames = tag.map { "tag:\($0)" }
     // Whoever names their service wants them.
-    if !`internal`, service == nil { query.otherThan = AuthAccounts.pointers }
+    if !`internal`, service == nil { query.otherThan = LoginItems.pointers }
     let limit = try expiring.map { try Expiry.parse($0) }
     let vault = try context.itemsToRead()
     let found = try vault.find(query)
@@ -94,10 +94,10 @@ struct VaultFindCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     var query = ItemQuery()
-    if !`internal` { query.otherThan = AuthAccounts.pointers }
+    if !`internal` { query.otherThan = LoginItems.pointers }
     var words: [String] = []
     for term in terms {
-      if let (name, value) = Attributes.split(term) {
+      if let (name, value) = term.nameAndValue {
         query.attributes.append(ItemQuery.Attribute(name, value))
       } else {
         words.append(term)
@@ -123,124 +123,6 @@ struct VaultFindCommand: OpeningCommand {
 extension ArgumentHelp {
   /// Items that Coffer keeps for itself are nobody's secrets.
   fileprivate static var internalItems: ArgumentHelp { "Also what Coffer keeps for itself: which login of a host is active." }
-}
-
-/// Items, one a line.
-enum ItemTable {
-  /// Items that are printed together: enough for few system calls, little enough to be held.
-  private static let chunk = 512
-
-  /// Prints items; as JSON with the names of their fields, by item.
-  static func show(_ items: [VaultItem], json: Bool, _ fields: [ItemName: [String]]) throws {
-    try show(items.count, json: json, fields) { items[$0] }
-  }
-
-  static func show(_ items: ItemDescriptions, json: Bool, _ fields: [ItemName: [String]]) throws {
-    try show(items.count, json: json, fields) { try items[$0] }
-  }
-
-  /// Prints each item as it comes to a program, so that no more than some of them are held at once.
-  private static func show(
-    _ count: Int, json: Bool, _ fields: [ItemName: [String]], _ item: (Int) throws -> VaultItem
-  ) throws {
-    if json { return try showJSON(count, fields, item) }
-    if Output.isTerminal { return try table((0..<count).map(item)).show() }
-    var widths = Columns.Widths()
-    for position in 0..<count { widths.add(cells(try item(position))) }
-    for start in stride(from: 0, to: count, by: chunk) {
-      try Output.line(Columns.align(try (start..<min(count, start + chunk)).map { cells(try item($0)) }, widths))
-    }
-  }
-
-  private static func cells(_ item: VaultItem) -> [String] { [item.name.service, item.name.account, item.metadata.label] }
-
-  private static func showJSON(_ count: Int, _ fields: [ItemName: [String]], _ item: (Int) throws -> VaultItem) throws {
-    guard count > 0 else { return try Output.line("[]") }
-    for start in stride(from: 0, to: count, by: chunk) {
-      let end = min(count, start + chunk)
-      // The brackets of each part are taken away: together they are one list.
-      let rows = try (start..<end).map { position in
-        let item = try item(position)
-        return ItemJSON(item, fields: fields[item.name] ?? [])
-      }
-      let part = JSONText.encode(rows).utf8.dropFirst().dropLast()
-      try Output.write((start == 0 ? "[" : ",") + String(decoding: part, as: UTF8.self) + (end == count ? "]\n" : ""))
-    }
-  }
-
-  /// For a person, who wants to know as well what is new and what has expired.
-  static func table(_ items: [VaultItem], _ time: LocalTime = LocalTime()) -> Table {
-    Table(
-      columns: [
-        .text("SERVICE"), .text("ACCOUNT"), .text("LABEL", rank: 2), .fixed("CHANGED", rank: 3), .fixed("EXPIRES", rank: 1),
-      ],
-      rows: items.map { item in
-        let expires = item.metadata.expires
-        return [
-          Table.Cell(item.name.service), Table.Cell(item.name.account), Table.Cell(item.metadata.label),
-          Table.Cell(time.ago(item.modified), .dim),
-          Table.Cell(expires.map(time.expiry) ?? "", expires.map { $0 <= time.now } ?? false ? .red : nil),
-        ]
-      }, footer: total(items.count))
-  }
-
-  /// How many there are.
-  static func total(_ count: Int) -> String { count == 0 ? "no items" : "\(grouped(count)) item\(count == 1 ? "" : "s")" }
-}
-
-/// An item's description in JSON; the value is added by who may show it.
-struct ItemJSON: Encodable {
-  let service: String, account: String
-  /// Of a field of an item alone.
-  let field: String?
-  let label: String, type: String
-  let attributes: [String: String]
-  let created: String, modified: String, written: String, expires: String?
-  let revision: UInt64
-  let bytes: Int
-  /// How many former contents are kept.
-  let history: Int
-  let id: String
-  /// The names of the secret fields, where they were asked for.
-  let fields: [String]?
-
-  /// - Parameter fields: the names of the item's fields; nil where they are not told of.
-  init(_ item: VaultItem, fields: [String]? = nil) {
-    id = item.id.uuidString.lowercased()
-    history = item.history
-    written = Moment.text(item.written)
-    self.fields = fields
-    service = item.name.service
-    account = item.name.account
-    field = item.name.field.isEmpty ? nil : item.name.field
-    label = item.metadata.label
-    type = item.metadata.contentType
-    attributes = item.metadata.attributes
-    created = Moment.text(item.created)
-    modified = Moment.text(item.modified)
-    expires = item.metadata.expires.map(Moment.text)
-    revision = item.revision
-    bytes = item.valueBytes
-  }
-
-  /// What is said of an item beside its attributes, in the order it is shown; `--field` reads it by these names before anything
-  /// else.
-  var description: [(String, String)] {
-    [
-      ("service", service), ("account", account), ("label", label), ("type", type), ("created", created), ("modified", modified),
-      ("expires", expires ?? ""), ("revision", String(revision)), ("bytes", String(bytes)),
-    ]
-  }
-
-  /// Names and values for people. An attribute whose name means something else is told as one.
-  var rows: [[String]] {
-    let said = description
-    let attributes = attributes.sorted { $0.key < $1.key }.map { name, value in
-      [said.contains { $0.0 == name } || name == "fields" ? "attribute \(name)" : name, value]
-    }
-    let fields = fields.map { $0.isEmpty ? [] : [["fields", $0.joined(separator: ", ")]] } ?? []
-    return said.filter { !$0.1.isEmpty }.map { [$0.0, $0.1] } + attributes + fields
-  }
 }
 
 /// Find items, and what is wrong with them.

@@ -34,7 +34,7 @@ struct VaultMergeCommand: OpeningCommand {
     var own = Credentials()
     let vault = try context.unlockedVault { own = try $0.copied() }
     let source = try other.unlock(beside: vault, orWith: own)
-    let progress = Progress(context, json: options.json, .comparing)
+    let progress = context.progress(json: options.json, .comparing)
     defer { progress.clear() }
     if context.showsPlans {
       let plan = MergePlanText(try merge(source, into: vault, isTrial: true, progress, context))

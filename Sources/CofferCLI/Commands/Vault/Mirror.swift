@@ -44,7 +44,7 @@ struct VaultMirrorCommand: OpeningCommand {
   private func refreshed(
     _ vault: borrowing UnlockedVault, _ file: FilePath, _ context: Context
   ) throws(StoreError) -> MirrorReport {
-    let progress = Progress(context, json: options.json, .mirroring)
+    let progress = context.progress(json: options.json, .mirroring)
     defer { progress.clear() }
     return try vault.mirror(to: file, progress: progress.show)
   }

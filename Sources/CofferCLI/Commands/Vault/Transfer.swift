@@ -56,7 +56,7 @@ struct VaultExportCommand: OpeningCommand {
     let secrets = NewSecrets(new: new, context: context)
     let target = try VaultPlace.given(place)
     let count = try secrets.usingOwn(forVaultAt: target) { credentials in
-      Spinner.show("Exporting", context)
+      context.spin("Exporting")
       defer { StatusLine.clear() }
       return try vault.export(
         to: target, of: context.places, services: service.isEmpty ? nil : service, with: credentials, label: label)
@@ -84,19 +84,6 @@ struct VaultExportCommand: OpeningCommand {
   }
 
   private struct Answer: Encodable { let file: String, items: Int }
-}
-
-/// `--on-duplicate`: what becomes of an imported value whose name is taken.
-enum OnDuplicate: String, ExpressibleByArgument, CaseIterable {
-  case skip, replace, fail
-
-  var policy: DuplicatePolicy {
-    switch self {
-    case .skip: .keep
-    case .replace: .replace
-    case .fail: .refuse
-    }
-  }
 }
 
 /// Hand items out, and take items in.

@@ -146,11 +146,11 @@ extension VaultVerifyCommand {
   private func verify(_ context: Context) throws -> VerifyReport {
     switch try context.openedVault() {
     case .byAgent(let agent):
-      Spinner.show("Verifying", context)
+      context.spin("Verifying")
       defer { StatusLine.clear() }
       return try agent.verify()
     case .here(let vault):
-      let progress = Progress(context, json: options.json, .verifying)
+      let progress = context.progress(json: options.json, .verifying)
       defer { progress.clear() }
       return try vault.verify(progress: progress.show)
     }

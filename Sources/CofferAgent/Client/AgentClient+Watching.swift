@@ -1,0 +1,26 @@
+package import CofferPlatform
+internal import CofferVault
+
+extension AgentClient {
+  /// Waits until the vault is locked, unlocked or changed by anybody, but no longer than half a minute. It is no use of the
+  /// vault.
+  ///
+  /// - Parameter known: what was so the last time; nil has what is so now answered at once.
+  package func moment(after known: AgentMoment?) throws(StoreError) -> AgentMoment {
+    try ask(.watch, isWrite: false) { (writer) throws(StoreError) in
+      try writer.put(known != nil)
+      if let known { try writer.put(known) }
+    } answer: { (fields) throws(StoreError) in
+      try fields.moment()
+    }
+  }
+}
+
+extension AgentClient {
+  /// Has `tell` called when an agent may have begun to listen; nil where that cannot be known, as its folder is not there yet.
+  package func watchForAgent(_ tell: @escaping @Sendable () -> Void) -> Subscription? {
+    do throws(StoreError) {
+      return try DirectoryWatch.start(place.folder, names: [place.socket.lastName ?? ""]) { _ in tell() }
+    } catch { return nil }
+  }
+}

@@ -1,0 +1,27 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferAgent
+internal import CofferPlatform
+internal import Dispatch
+internal import Synchronization
+
+/// After how long the agent locks.
+struct AgentTimes: ParsableArguments {
+  @Option(help: ArgumentHelp("Lock after so long without use, as 90s, 15m or 2h. [default: 15m]", valueName: "time"))
+  var idle: AgentTime?
+  @Option(help: ArgumentHelp("Lock after so long in any case, as 8h or 1d. [default: 8h]", valueName: "time"))
+  var lifetime: AgentTime?
+
+  var isEmpty: Bool { idle == nil && lifetime == nil }
+
+  /// The options again, for the agent's own command line.
+  var arguments: [String] {
+    (idle.map { ["--idle", $0.text] } ?? []) + (lifetime.map { ["--lifetime", $0.text] } ?? [])
+  }
+
+  func settings(_ context: Context) throws -> AgentSettings {
+    AgentSettings(
+      folder: context.places.run, vault: context.places.vault, options: try context.vaultOptions(),
+      idle: idle?.duration ?? AgentSettings.standardIdle, lifetime: lifetime?.duration ?? AgentSettings.standardLifetime)
+  }
+}

@@ -1,0 +1,64 @@
+internal import Coffer
+internal import CofferVault
+
+/// A new passphrase for a slot of a vault that is open, by whichever slot.
+struct PassphraseChange {
+  /// The beginning of the slot's id, or its label; nil for the one that is meant.
+  let slot: String?
+  let new: NewSecretOptions
+  /// Whether the vault's key stays as it is.
+  let keepsKey: Bool
+
+  /// Changes it, and answers.
+  func perform(_ vault: borrowing UnlockedVault, _ context: Context, json: Bool) throws {
+    let slots = try vault.slots()
+    let changed = try slot.map { try slots.named($0) } ?? Self.meant(slots)
+    guard changed.summary.kind.hasPassphrase else {
+      throw Self.unfit("the slot has no passphrase", key: changed.summary.id.description)
+    }
+    let progress = context.progress(json: json, .rotating)
+    defer { progress.clear() }
+    let secrets = NewSecrets(new: new, context: context)
+    let report = try secrets.usingPassphrase(withKeyFile: changed.summary.kind == .passphraseAndKeyFile) { credentials in
+      try vault.changePassphrase(
+        to: credentials, ofSlot: changed.summary.id, key: keepsKey ? .kept : .renewed, progress: progress.show)
+    }
+    progress.clear()
+    report.noteAdded(to: slots, context)
+    let invitation = try vault.invitation()
+    if json {
+      let added = report.added(to: slots).map(SlotJSON.init)
+      return try Output.line(
+        JSONText.encode(
+          Answer(
+            slot: changed.summary.id.description, invitation: invitation.description, added: added.isEmpty ? nil : added)))
+    }
+    context.note(
+      keepsKey
+        ? "the passphrase was changed; the vault's key is the same, which an old copy of the file gives away to who knows the old one"
+        : "the passphrase was changed, and the vault has a new key, sealed to \(report.slots.count) slot\(report.slots.count == 1 ? "" : "s")"
+    )
+    // Without a new key there is no new invitation: every machine that had one still has the right one.
+    if !keepsKey { try NewInvitation.show(invitation, NewInvitation.ofNewKey, context) }
+  }
+
+  private struct Answer: Encodable { let slot: String, invitation: String, added: [SlotJSON]? }
+
+  /// The slot that opened the vault, if it has a passphrase, or the only one that has.
+  private static func meant(_ slots: [VaultStatus.Slot]) throws(StoreError) -> VaultStatus.Slot {
+    let fitting = slots.filter(\.summary.kind.hasPassphrase)
+    if let one = fitting.first(where: \.isInUse) ?? (fitting.count == 1 ? fitting.first : nil) { return one }
+    throw unfit(fitting.isEmpty ? "no slot of the vault has a passphrase" : "\(fitting.count) slots have a passphrase", key: nil)
+  }
+
+  private static func unfit(_ what: String, key: String?) -> StoreError {
+    StoreError(
+      .unfitSecret, what, key: key,
+      cure: "name one that has with --slot; coffer vault slot list shows them, coffer vault slot add makes one")
+  }
+}
+
+extension SlotKind {
+  /// Whether a passphrase is part of what opens the slot.
+  var hasPassphrase: Bool { self == .passphrase || self == .passphraseAndKeyFile }
+}

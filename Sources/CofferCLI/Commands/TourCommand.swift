@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import FoundationEssentials
+internal import SystemPackage
+
+struct TourCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "tour", abstract: "See the main job done on real files, step by step.",
+    discussion: """
+      Makes a vault, stores a token and a toggle through one API, and shows in which file each landed, how another process \
+      reads them, what a single changed byte does, and what a logout leaves. Asks for nothing. The files are in a folder \
+      of their own, which goes at the end; --home DIR puts them there and keeps them. Every claim is checked: if one does not \
+      hold, the exit status is not 0.
+      """)
+
+  @OptionGroup var options: CommonOptions
+
+  // It starts itself as the second process.
+  static var startsPrograms: Bool { true }
+
+  func perform(_ context: Context) throws {
+    guard options.vault == nil else { throw Failure.usage("the tour makes a vault of its own", try: "the tour without --vault") }
+    guard let home = context.places.home, options.home != nil else { return try inTemporaryFolder() }
+    let vault = try Places(home: home).vault.file()
+    guard !FileFacts.exists(vault) else {
+      throw StoreError(
+        .alreadyExists, "there is a vault already, and the tour makes its own", place: vault.string,
+        cure: "an empty folder, or the tour without --home")
+    }
+    try FileManager.default.createDirectory(atPath: home.string, withIntermediateDirectories: true)
+    try Tour(home: home, keeps: true).run()
+  }
+
+  private func inTemporaryFolder() throws {
+    let home = try Self.temporaryFolder()
+    let tour = Tour(home: home, keeps: false)
+    let outcome = Result { try tour.run() }
+    try FileManager.default.removeItem(atPath: home.string)
+    tour.deliverSignal()
+    try outcome.get()
+  }
+
+  private static func temporaryFolder() throws -> FilePath {
+    let parent = FilePath(ProcessEnvironment.value("TMPDIR") ?? "/tmp")
+    var name = Array(parent.appending("coffer-tour-XXXXXX").string.utf8CString)
+    guard mkdtemp(&name) != nil else { throw StoreError(errno: errno, "make a folder for the tour", place: parent) }
+    return FilePath(platformString: name)
+  }
+}

@@ -1,0 +1,152 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferVault
+
+/// Where a person may be asked.
+enum Questions {
+  case anywhere
+  /// By a program of the environment alone: nobody sits at the terminal.
+  case notAtTerminal
+  case nowhere
+}
+
+/// The places, options and input that one run of a command works with.
+final class Context {
+  var places: Places
+  let quiet: Bool
+  let json: Bool
+  let yes: Bool
+  /// Whether an option of the command names the vault.
+  let isVaultNamed: Bool
+  /// What the command or the environment has in the place of a path to the vault and nobody gave it as a name: a mistyped one, or
+  /// a file here.
+  private(set) var unknownName: String?
+  /// The options for unlocking that were given; nil for a command that opens no vault.
+  let unlocking: UnlockingOptions?
+  let input = StandardInput()
+  /// Where a person may be asked for a secret.
+  var questions = Questions.anywhere
+  /// Who asks for the vault and what for, in a sentence, where that is not the person at the terminal.
+  var reason: String?
+
+  /// What is read of a mirror; nil where the vault itself is asked.
+  private(set) var mirror: MirrorReading?
+
+  /// - Parameters:
+  ///   - home: the folder of all places; nil leaves it to the environment.
+  ///   - vault: the place of the vault, or its name; nil leaves it to the environment.
+  ///   - offline: whether a mirror is read.
+  init(
+    home: String?, vault: String?, offline: MirrorReading.Choice, quiet: Bool, json: Bool = false, yes: Bool = false,
+    unlocking: UnlockingOptions? = nil
+  ) throws {
+    isVaultNamed = vault != nil
+    // Through the environment, so that the library and every child process agree on the place.
+    if let home { try ProcessEnvironment.set("COFFER_HOME", home) }
+    if let vault {
+      // As a variable it would be as good as none, and the command would go to another vault.
+      _ = try VaultPlace.given(vault)
+      try ProcessEnvironment.set("COFFER_VAULT", vault)
+    }
+    places = try Places.standard()
+    self.quiet = quiet
+    self.json = json
+    self.yes = yes
+    self.unlocking = unlocking
+    LibraryNotices.bootstrap(quiet: quiet)
+    if let name = vault ?? ProcessEnvironment.value("COFFER_VAULT"), VaultNames.isName(name) { try resolve(name) }
+    guard let mirror = try MirrorReading(offline, of: places.vault) else { return }
+    try checkName()
+    self.mirror = mirror
+    places.vault = mirror.place
+  }
+
+  /// Takes `name` for the place that has it.
+  private func resolve(_ name: String) throws {
+    guard let path = try VaultNames(context: self).path(of: name) else {
+      unknownName = name
+      return
+    }
+    try ProcessEnvironment.set("COFFER_VAULT", path)
+    places = try Places.standard()
+  }
+
+  /// Whether a person reads what is planned before it is done, and can answer.
+  var showsPlans: Bool { !json && !quiet && questions == .anywhere && isatty(STDERR_FILENO) == 1 }
+
+  /// Asks whether the command shall go on, where a person can answer.
+  func agrees(_ question: String) throws -> Bool {
+    guard !yes, let terminal = Terminal() else { return true }
+    return try terminal.confirm(question)
+  }
+
+  /// Whether a person sits at the terminal that the answer goes to, and may be offered what was not asked for.
+  var offersMore: Bool {
+    !quiet && !json && !yes && Display.output.isTerminal && Display.errors.isTerminal && isatty(STDIN_FILENO) == 1
+  }
+
+  /// Says that an export has nothing to tell of `item`.
+  func leavesOut(_ item: VaultItem) {
+    note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")
+  }
+
+  /// Says what was done, unless --quiet or an answer for a program is wanted: at a terminal with a sign that all is well.
+  ///
+  /// - Parameter note: what is said elsewhere; nothing, unless given.
+  func done(_ text: String, elsewhere note: String? = nil) {
+    guard Display.errors.isTerminal else {
+      if let note { self.note(note) }
+      return
+    }
+    guard !quiet, !json else { return }
+    Output.message("\(Style.green.text(Sign.done.text(.errors), .errors)) \(Printable.line(text))")
+  }
+
+  /// Says something that is not an error, unless --quiet.
+  func note(_ text: String) {
+    if !quiet { Output.message("coffer: note: \(Printable.line(text))") }
+  }
+}
+
+extension VaultPlace {
+  /// The place that the command line names.
+  static func given(_ text: String) throws -> VaultPlace {
+    guard !text.isEmpty else { throw Failure.usage("the place of the vault is empty", try: "the path of the vault") }
+    let place = VaultPlace(text)
+    try place.check()
+    return place
+  }
+
+  /// Whether surely no vault is there: what cannot be looked at may be one.
+  var isFree: Bool {
+    if let path { return FileFacts.isAbsent(path) }
+    do throws(StoreError) { _ = try LockedVault.open(self, options: .withoutPins) } catch { return error.kind == .noVault }
+    return false
+  }
+
+  /// Checks that a vault can be made here, before somebody is asked for what shall open it.
+  ///
+  /// - Throws: `.alreadyExists`; of a server what keeps it from saying so.
+  func checkIsFree() throws(StoreError) {
+    let cure: String
+    if let path {
+      guard FileFacts.exists(path) else { return }
+      cure = "use it, or another folder with --home DIR"
+    } else {
+      do throws(StoreError) { _ = try LockedVault.open(self, options: .withoutPins) } catch {
+        guard error.kind != .noVault else { return }
+        throw error
+      }
+      cure = "use it, or another name after the #"
+    }
+    throw StoreError(.alreadyExists, "there is a vault already", place: description, cure: cure)
+  }
+}
+
+extension Context {
+  /// Tells how far `work` is, unless the user asked for quiet or a program gets the answer.
+  func progress(json: Bool, _ work: Progress.Work) -> Progress { Progress(quiet: quiet || json, work) }
+
+  /// Shows that `text` takes its time, unless the user asked for quiet or a program gets the answer.
+  func spin(_ text: String) { Spinner.show(text, quiet: quiet || json) }
+}

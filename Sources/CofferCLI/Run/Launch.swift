@@ -1,0 +1,124 @@
+internal import Coffer
+internal import CofferPlatform
+internal import SystemPackage
+
+/// A command that is ready to start: words, environment, and the descriptors it finds open.
+struct Launch {
+  let words: [ByteWord]
+  let environment: ChildEnvironment
+  /// Files in memory and the numbers that the command knows them by.
+  let files: [(file: MemoryFile, target: Int32)]
+
+  private var executable: ByteWord {
+    get throws(Failure) { try Executable.find(words[0], path: environment.path) }
+  }
+
+  /// Becomes the command: signals, exit status and process id are then its own.
+  ///
+  /// - Throws: a failure of status 126 or 127; without one this does not return.
+  func replaceProcess() throws -> Never {
+    let executable = try executable
+    for (file, target) in files where dup2(file.descriptor, target) < 0 {
+      throw StoreError(errno: errno, "open descriptor \(target)", place: FilePath("descriptor \(target)"))
+    }
+    Hardening.restoreForReplacement()
+    let code = CStrings.lend(words) { argv in
+      environment.lend { envp in
+        executable.withCString { _ = execve($0, argv, envp) }
+        return errno
+      }
+    }
+    guard code == ENOEXEC else { throw Executable.failure(words[0], code) }
+    // A script without a first line that says who reads it is the shell's, as execvp(3) has it.
+    let failed = CStrings.lend([Self.shell, executable] + words.dropFirst()) { argv in
+      environment.lend { envp in
+        Self.shell.withCString { _ = execve($0, argv, envp) }
+        return errno
+      }
+    }
+    throw Executable.failure(words[0], failed)
+  }
+
+  /// Starts the command as a child whose output goes to `output` and `messages`.
+  ///
+  /// - Parameter signals: the mask that the command starts with.
+  func start(output: Int32, messages: Int32, signals: sigset_t) throws -> pid_t {
+    let executable = try executable
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO)
+    for (file, target) in files { posix_spawn_file_actions_adddup2(&actions, file.descriptor, target) }
+    Hardening.restoreMask()
+    var child: pid_t = 0
+    func spawn(_ file: ByteWord, _ words: [ByteWord]) -> Int32 {
+      // Our own SIGPIPE stays ignored: one that waits to be handed on would be lost with a change of what it does.
+      SpawnAttributes.lend(blocking: signals, endingOn: Hardening.deadlyWrites.filter { !Hardening.inheritsIgnored.contains($0) })
+      { attributes in
+        CStrings.lend(words) { argv in
+          environment.lend { envp in file.withCString { posix_spawn(&child, $0, &actions, attributes, argv, envp) } }
+        }
+      }
+    }
+    var code = spawn(executable, words)
+    if code == ENOEXEC { code = spawn(Self.shell, [Self.shell, executable] + words.dropFirst()) }
+    guard code == 0 else { throw Executable.failure(words[0], code) }
+    return child
+  }
+
+  private static let shell: ByteWord = "/bin/sh"
+}
+
+/// Another program that was run for its output, which goes to guarded memory. What it says on standard error is the user's to
+/// see.
+struct CapturedCommand: ~Copyable {
+  let status: Int32
+  let output: SecretBytes
+  /// What it wrote to ``notesDescriptor``: lines for programs.
+  let notes: String
+
+  /// Where a program that has more to tell than its status may write it.
+  static let notesDescriptor: Int32 = 3
+  /// Bytes of them, at most: gpg writes two short lines for each key that a message is encrypted to, and whoever wrote the
+  /// message says how many there are. These are more than ten thousand.
+  private static let largestNotes = 1 << 20
+
+  /// - Throws: a failure of status 126 or 127 where the program could not be started.
+  static func run(_ words: [String]) throws -> CapturedCommand {
+    let executable = try Executable.find(ByteWord(words[0]), path: ProcessEnvironment.word("PATH"))
+    let (output, notes) = (try Pipe(), try Pipe())
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    // Through a number that is neither, because a pipe's end may have the very number that the other one gets.
+    let free = max(output.writing, notes.writing, notesDescriptor) + 1
+    posix_spawn_file_actions_adddup2(&actions, notes.writing, free)
+    posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, free, notesDescriptor)
+    posix_spawn_file_actions_addclose(&actions, free)
+    var child: pid_t = 0
+    let code = SpawnAttributes.lend { attributes in
+      CStrings.lend(words) { argv in
+        ChildEnvironment().lend { envp in
+          executable.withCString { posix_spawn(&child, $0, &actions, attributes, argv, envp) }
+        }
+      }
+    }
+    guard code == 0 else { throw Executable.failure(ByteWord(words[0]), code) }
+    output.closeWriting()
+    notes.closeWriting()
+    do {
+      var printed = try PipeContent(output, limit: SecretReader.largestValue, what: "the output of \(words[0])")
+      var said = try PipeContent(notes, limit: largestNotes, what: "the status of \(words[0])")
+      try PipeContent.fill(&printed, &said)
+      let text = try said.bytes().withUnsafeBytes { PlainBytes.text($0) } ?? ""
+      return try CapturedCommand(status: Ending(of: child).status, output: printed.bytes(), notes: text)
+    } catch {
+      kill(child, SIGTERM)
+      Ending.discard(child)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// The text of a tour: numbered steps, indented lines, claims that hold.
+struct Story {
+  private var number = 0
+  private let bold = Output.isTerminal && ProcessEnvironment.value("NO_COLOR") == nil
+
+  mutating func step(_ title: String) throws {
+    number += 1
+    let heading = "\(number). \(title)"
+    try Output.line("\n" + (bold ? "\u{1B}[1m\(heading)\u{1B}[0m" : heading))
+  }
+
+  func say(_ text: String) throws { try Output.line(number == 0 ? text : "   " + text) }
+
+  func code(_ text: String) throws {
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      try Output.line("       " + Printable.line(String(line)))
+    }
+  }
+
+  func command(_ words: [String]) throws { try Output.line("   $ coffer " + words.joined(separator: " ")) }
+
+  /// Says what is so, or stops the tour because it is not.
+  func claim(_ holds: Bool, _ text: String) throws {
+    guard holds else { throw Failure.claim("step \(number) of the tour does not hold: \(text)") }
+    try Output.line("   ok: " + text)
+  }
+
+  func end(_ text: String) throws { try Output.line("\n" + text) }
+}
+
+/// The keys of the tour: each declared once, and each declaration says where its value goes.
+struct TourKeys: KeySpace {
+  let notifications = StorageKey("notifications", default: true)
+  let account = StorageKey("account", of: String.self).endsWithSession()
+  let token = StorageKey("token", secret: String.self).endsWithSession()
+
+  static let source = """
+    struct AppKeys: KeySpace {
+      let notifications = StorageKey("notifications", default: true)
+      let account = StorageKey("account", of: String.self).endsWithSession()
+      let token = StorageKey("token", secret: String.self).endsWithSession()
+    }
+    """
+}

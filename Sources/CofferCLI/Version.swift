@@ -1,0 +1,30 @@
+internal import ArgumentParser
+internal import CCofferLibraries
+internal import Coffer
+internal import CofferVault
+
+struct VersionCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "version", abstract: "Print the versions of the program, of its format and of its libraries.",
+    discussion: "The commit is known where the build was told it. 'coffer --version' is one line.")
+  static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    let commit = String(cString: coffer_commit())
+    let answer = Answer(
+      commit: commit.isEmpty ? nil : commit, format: LibraryVersions.format, libsodium: LibraryVersions.sodium,
+      sqlite: LibraryVersions.sqlite, version: ProgramVersion.number)
+    guard !options.json else { return try Output.line(JSONText.encode(answer)) }
+    try Sheet.show([
+      ["coffer", answer.version], ["commit", answer.commit ?? "unknown"], ["vault format", String(answer.format)],
+      ["libsodium", answer.libsodium], ["SQLite", answer.sqlite],
+    ])
+  }
+
+  private struct Answer: Encodable {
+    @OrNull var commit: String?
+    let format: Int, libsodium: String, sqlite: String, version: String
+  }
+}

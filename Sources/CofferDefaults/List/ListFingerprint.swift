@@ -1,0 +1,24 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+
+/// Tells one state of the property list's file from another without reading it.
+struct ListFingerprint: Equatable {
+  /// Inode, modification time in nanoseconds, size: all zero where there is no file.
+  let inode: UInt64, modified: UInt64, size: UInt64
+
+  /// No file.
+  static let none = ListFingerprint(nil)
+
+  init(_ status: FileStatus?) {
+    inode = status?.inode ?? 0
+    modified = UInt64(bitPattern: status?.modified ?? 0)
+    size = UInt64(status?.size ?? 0)
+  }
+
+  init(inode: UInt64, modified: UInt64, size: UInt64) {
+    self.inode = inode
+    self.modified = modified
+    self.size = size
+  }
+}
