@@ -2,11 +2,11 @@
 enum Budget {
   // Lines of .swift, .c and .h; of code, if neither blank nor only a comment.
   static let sourceLines = 81_550
-  static let codeLines = 61_400
+  static let codeLines = 61_450
   static let testLines = 70_300
   static let largestTarget = 26_500
   /// The code that decides whether a thief learns nothing and an edit is found.
-  static let trustedCoreLines = 9_000
+  static let trustedCoreLines = 8_000
   static let trustedCore = [
     "CofferMemory/", "CofferVault/Bytes/", "CofferVault/Crypto/", "CofferVault/Lineage/", "CofferVault/Format/",
     "CofferVault/Slot/",
@@ -23,5 +23,5 @@ enum Budget {
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 1_700
   static let linesOver130 = 190
-  static let markdownWords = 66_950
+  static let markdownWords = 67_100
 }

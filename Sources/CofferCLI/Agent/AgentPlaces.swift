@@ -10,7 +10,7 @@ internal import SystemPackage
 enum AgentPlaces {
   static func variables(_ context: Context) -> [String] {
     let home = context.places.home.map { "COFFER_HOME=\($0)" }
-    let vault = ProcessEnvironment.value("COFFER_VAULT") == nil ? nil : "COFFER_VAULT=\(context.places.vault)"
+    let vault = context.variables["COFFER_VAULT"] == nil ? nil : "COFFER_VAULT=\(context.places.vault)"
     return [home, vault].compactMap(\.self)
   }
 

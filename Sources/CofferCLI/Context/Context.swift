@@ -13,6 +13,8 @@ enum Questions {
 /// The places, options and input that one run of a command works with.
 final class Context {
   var places: Places
+  /// The variables that name these places to a command that is started from here.
+  private(set) var variables: [String: String]
   let quiet: Bool
   let json: Bool
   let yes: Bool
@@ -41,24 +43,23 @@ final class Context {
     unlocking: UnlockingOptions? = nil
   ) throws {
     isVaultNamed = vault != nil
-    // Through the environment, so that the library and every child process agree on the place.
-    if let home { try ProcessEnvironment.set("COFFER_HOME", home) }
-    if let vault {
-      // As a variable it would be as good as none, and the command would go to another vault.
-      _ = try VaultPlace.given(vault)
-      try ProcessEnvironment.set("COFFER_VAULT", vault)
-    }
-    places = try Places.standard()
+    // As a variable it would be as good as none, and the command would go to another vault.
+    if let vault { _ = try VaultPlace.given(vault) }
+    var named = ["COFFER_HOME": home, "COFFER_VAULT": vault].compactMapValues(\.self)
+    for name in ["COFFER_HOME", "COFFER_VAULT"] where named[name] == nil { named[name] = ProcessEnvironment.value(name) }
+    variables = named
+    places = try Self.places(named)
     self.quiet = quiet
     self.json = json
     self.yes = yes
     self.unlocking = unlocking
     LibraryNotices.bootstrap(quiet: quiet)
-    if let name = vault ?? ProcessEnvironment.value("COFFER_VAULT"), VaultNames.isName(name) { try resolve(name) }
-    guard let mirror = try MirrorReading(offline, of: places.vault) else { return }
+    if let name = named["COFFER_VAULT"], VaultNames.isName(name) { try resolve(name) }
+    guard let mirror = try MirrorReading(offline, beside: variables["COFFER_VAULT"] == nil ? nil : places.vault) else { return }
     try checkName()
     self.mirror = mirror
     places.vault = mirror.place
+    variables["COFFER_OFFLINE"] = mirror.place.description
   }
 
   /// Takes `name` for the place that has it.
@@ -67,8 +68,15 @@ final class Context {
       unknownName = name
       return
     }
-    try ProcessEnvironment.set("COFFER_VAULT", path)
-    places = try Places.standard()
+    variables["COFFER_VAULT"] = path
+    places = try Self.places(variables)
+  }
+
+  private static func places(_ variables: [String: String]) throws(StoreError) -> Places {
+    try Places.standard { (name) throws(StoreError) in
+      if let value = variables[name] { return value }
+      return try Places.environment(name)
+    }
   }
 
   /// Whether a person reads what is planned before it is done, and can answer.

@@ -20,8 +20,8 @@ final class MirrorReading {
 
   /// Nil where no mirror is to be read.
   ///
-  /// - Parameter vault: where the vault is.
-  init?(_ choice: Choice, of vault: VaultPlace) throws {
+  /// - Parameter vault: the vault that the command line or the environment names; nil if neither does.
+  init?(_ choice: Choice, beside vault: VaultPlace?) throws {
     guard case .asSaid(let option) = choice else { return nil }
     if option == "" { throw Failure.usage("the path of the mirror is empty", try: "the file that coffer vault mirror made") }
     guard let path = option ?? ProcessEnvironment.value("COFFER_OFFLINE") else { return nil }
@@ -29,9 +29,7 @@ final class MirrorReading {
       throw Failure.usage("a mirror is a file, and no server", try: "the file that coffer vault mirror made")
     }
     place = try VaultPlace.mirror(FilePath(path)).absolute()
-    named = ProcessEnvironment.value("COFFER_VAULT") == nil ? nil : vault
-    // A command that is started from here goes on with the same one.
-    try ProcessEnvironment.set("COFFER_OFFLINE", place.description)
+    named = vault
   }
 
   /// Checks `vault`, the mirror, as far as that can be done without a key: that it is the one that was refreshed last, and of the

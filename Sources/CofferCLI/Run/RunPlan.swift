@@ -13,11 +13,14 @@ struct RunPlan {
     case literal(SecretForm)
   }
 
+  /// What names this command's places to the one that it starts.
+  private let places: [String: String]
   private var variables: [(name: String, value: Value)] = []
   private var files: [(name: String, reference: Reference)] = []
   private var targets: [(number: Int32, reference: Reference)] = []
 
   init(env: [String], files: [String], descriptors: [String], envFiles: [String], netrc: Bool, _ context: Context) throws {
+    places = context.variables
     for path in envFiles { try add(fileAt: path, context) }
     let replaced = Set(variables.map(\.name) + (env + files).compactMap { $0.nameAndValue?.name })
     for (name, reference) in Self.inherited where !replaced.contains(name) { variables.append((name, .reference(reference))) }
@@ -62,6 +65,7 @@ struct RunPlan {
   /// The command with all it is given.
   func launch(_ words: [ByteWord], _ values: References, _ netrc: Netrc?) throws -> Launch {
     var environment = ChildEnvironment()
+    for (name, place) in places { try environment.set(name, place) }
     for (name, value) in variables {
       switch value {
       case .reference(let reference): try environment.set(name, values[reference].bytes)

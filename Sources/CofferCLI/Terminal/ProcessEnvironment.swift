@@ -48,10 +48,4 @@ enum ProcessEnvironment {
         try: "a value in UTF-8, or unset \(name)")
     }
   }
-
-  static func set(_ name: String, _ value: String) throws(Failure) {
-    guard setenv(name, value, 1) == 0 else {
-      throw Failure(StoreError(errno: errno, "set \(name) in the environment", place: "environment"))
-    }
-  }
 }

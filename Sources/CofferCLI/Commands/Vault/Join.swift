@@ -60,9 +60,6 @@ struct VaultJoinCommand: OpeningCommand {
     }
     try Output.line("vault \(vault.id) at generation \(generation) is known at \(locked.place) from now on")
     if let file { context.note("its invitation is in \(file)") }
-    let standard = try Places.standard().vault
-    guard standard != context.places.vault else { return }
-    context.note("--vault \(locked.place) or COFFER_VAULT names it to other commands")
   }
 
   private func lockedVault(_ invitation: Invitation?, _ context: Context) throws -> LockedVault {
