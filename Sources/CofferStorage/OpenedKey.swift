@@ -54,7 +54,7 @@ extension StorageKey: OpenedKey {
 }
 
 extension DeclaredKey {
-  /// The key's name and its former ones, the value of an earlier one first.
+  /// The key's name, then its previous names. A value under an earlier name takes precedence.
   package var names: [String] { [name] + traits.formerNames }
 
   /// Whether anything may have to be migrated for the key.

@@ -21,7 +21,7 @@ public struct LockedVault: Sendable {
   /// ``VaultOptions/withoutPins``.
   ///
   /// - Throws: `StoreError` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of
-  ///   the file or its folder), `.unsupported` and `.unavailable` (a server), `.io`, and `.replaced` for another vault than
+  ///   the file or its folder), `.unsupported` and `.unreachable` (a server), `.io`, and `.replaced` for another vault than
   ///   `options` expect.
   public static func open(
     _ place: VaultPlace, options: VaultOptions

@@ -83,7 +83,7 @@ final class DefaultsEngine: Sendable {
     }
   }
 
-  /// A second opener's wishes: what it leaves at the default, stays.
+  /// Takes over the options of a second opener, except those that it leaves at their defaults.
   func adopt(_ new: EngineOptions) {
     options.withLock { options in
       if new.damage != .fail { options.damage = new.damage }

@@ -93,7 +93,7 @@ extension JournalMemory {
     try mark(.current)
   }
 
-  /// The error of a header that no version of Coffer wrote: of another program's file, or of one whose bits have changed.
+  /// The error for a header that Coffer cannot have written: another program's file, or a damaged one.
   var damagedHeader: StoreError {
     StoreError(.damaged, "the journal's header is not one, or was changed", place: path.string, cure: Journal.damageCure)
   }

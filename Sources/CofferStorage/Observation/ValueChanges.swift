@@ -22,7 +22,7 @@ public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
   /// The sequence itself never fails.
   public typealias Failure = Never
 
-  /// What was read, and what tells it from what is read next.
+  /// An element as it was read, with the sight that a later read is compared with.
   struct Look: Sendable {
     let element: Element
     let sight: Sight

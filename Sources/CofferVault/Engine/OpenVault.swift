@@ -132,8 +132,7 @@ final class OpenVault {
     }
   }
 
-  /// A file that was moved away or replaced goes on being open: what it takes, nobody will read, and what it tells is of the
-  /// past.
+  /// A file that was moved or replaced stays open here. A write to it would be lost, and a read would return old data.
   private func checkPlace() throws(StoreError) {
     guard try view.database.isInPlace() else {
       throw StoreError(

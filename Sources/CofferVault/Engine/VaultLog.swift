@@ -161,7 +161,7 @@ final class VaultLog {
     // What the commit changes has to be there whatever is wrong with the log.
     try view.database.flush()
     do throws(StoreError) {
-      // Before a log that lost rows stands its beginning, which is none of them; a first row of number 0 is none that can be.
+      // A trimmed log has a row for its beginning before the first entry. No entry has the number 0.
       start = max(start, max(1, try view.database.log.first() ?? 1) - 1)
       guard state.logSequence - min(start, state.logSequence) > longest else { return }
       let end = try walk(to: state.logSequence) { (sequence, before, _) throws(StoreError) in

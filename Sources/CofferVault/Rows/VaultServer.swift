@@ -12,7 +12,7 @@ package protocol VaultServer: Sendable {
   /// The rows of the vault that `url` names.
   ///
   /// - Parameter patience: how long another writer is waited for, in milliseconds; nil for as long as the URL says.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName` for a malformed URL, `.noVault`, `.unavailable`, `.denied`,
+  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName` for a malformed URL, `.noVault`, `.unreachable`, `.denied`,
   ///   `.damaged`.
   func open(_ url: String, patience: Int32?) throws(StoreError) -> sending any VaultRows
 

@@ -200,7 +200,7 @@ struct Row: ~Copyable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The error of a row that no version of Coffer wrote.
+  /// The error for a row that Coffer cannot have written.
   func damaged(_ what: String) -> StoreError {
     StoreError(.damaged, what, place: place.string, cure: "run verify, then restore a backup")
   }

@@ -75,7 +75,7 @@ extension SlotInputs {
     }
   }
 
-  /// The slot's secret where a recipient's key is it; nil when the credentials hold none, or another's.
+  /// The secret of a recipient's slot; nil if the credentials hold no identity, or another recipient's.
   borrowing func recipientSecret(for publicKey: PublicKey32? = nil) throws(StoreError) -> SlotSecret? {
     switch identity {
     case .some(let identity):
