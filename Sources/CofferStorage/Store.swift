@@ -2,27 +2,27 @@ public import CofferPlatform
 
 /// A place for values of one route, addressed by name.
 ///
-/// A store moves forms and knows no Swift types. All of its writes are acknowledged: once a call returns, the value survives
-/// the death of the process. Several processes may use one store's files at once. Every conformance passes the conformance
-/// suite of `CofferTesting`.
+/// A store moves forms and knows no Swift types. It acknowledges every write: once a call returns, the value survives the death
+/// of the process. Several processes may use one store's files at once. Every conformance passes the conformance suite of
+/// `CofferTesting`.
 public protocol Store<R>: Sendable {
   /// The route this store serves.
   associatedtype R: Route
 
-  /// Where the values are, for messages: a path, or a word.
+  /// The location of the values, for messages: a path, or a word.
   var place: String { get }
 
-  /// The part of ``place`` that this store serves, where others serve the rest: a vault's service, or what a domain's names begin
-  /// with. Without an implementation of its own a store serves all of it: the part is empty.
+  /// The part of ``place`` that this store serves, such as a vault's service or a prefix of a domain's names. Empty by default:
+  /// the store serves all of it.
   var part: String { get }
 
-  /// The value of `name`; nil when absent, and for no other reason.
+  /// The value of `name`; nil only if absent.
   func load(_ name: String) throws(StoreError) -> R.Form?
 
-  /// Several values from one moment, each with the stamp that ``commit(_:decision:)`` compares. In the order of `names`.
+  /// Several values from one moment, in the order of `names`, each with the stamp that ``commit(_:decision:)`` compares.
   ///
-  /// A reading's form is what ``load(_:)-(String)`` gives, overrides included; its stamp tells of the stored value alone, and its
-  /// base is what ``update(_:_:)`` begins with.
+  /// The form includes overrides, as ``load(_:)-(String)`` does. The stamp is that of the stored value alone, and
+  /// ``update(_:_:)`` begins with the base.
   func load(_ names: [String]) throws(StoreError) -> [Reading<R>]
 
   /// Whether `name` has a value, without opening it.
@@ -34,88 +34,82 @@ public protocol Store<R>: Sendable {
   /// Replaces the value of `name`; nil removes it. An unchanged plain value is not written.
   func save(_ form: R.Form?, for name: String) throws(StoreError)
 
-  /// Replaces the value of `name` by what `body` makes of it, atomically across processes. It gets what a read gives, but for an
-  /// override. `body` runs under the store's lock; a call into any store from inside it throws
+  /// Replaces the value of `name` by the result of `body`, atomically across processes. `body` gets the current value without
+  /// overrides. It runs under the store's lock; a call into any store from inside it throws
   /// ``/CofferPlatform/StoreError/Kind/reentrant``. An error from `body` changes nothing.
   func update(_ name: String, _ body: (R.Form?) throws(StoreError) -> R.Form?) throws(StoreError)
 
   /// Applies all of `batch`, or nothing.
   ///
-  /// With a `decision`, the writes are first made durable as prepared, then the decision is made elsewhere, and they take effect
-  /// when it returns; when it throws they are dropped. When it throws ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, they
-  /// are neither: a store that outlives its process keeps them prepared until the outcome is learnt. The store's lock is held
-  /// from the comparison of the expectations until the end. With ``Batch/decides``, the id is recorded in the same atomic step as
-  /// the writes and kept until ``forget(_:)``; where it is recorded as given up already, the batch is refused.
+  /// With a `decision`, the writes are first made durable as prepared. Then the decision is made elsewhere. The writes take
+  /// effect if it returns, and are dropped if it throws. If it throws ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, a store
+  /// that outlives its process keeps them prepared until the outcome is known. The store holds its lock from the comparison of
+  /// the expectations to the end. With ``Batch/decides``, the store records the id in the same atomic step as the writes and
+  /// keeps it until ``forget(_:)``; it refuses the batch if the id is already recorded as dropped.
   ///
-  /// A batch without writes compares its expectations and makes the decision, all under the lock, and leaves no trace: it needs
-  /// no place that can be written.
+  /// A batch without writes compares its expectations and makes the decision under the lock. It leaves no trace, and works in a
+  /// place that cannot be written.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/conflict`` when an expectation does not hold, before anything is written; what
-  ///   the decision throws, unchanged; ``/CofferPlatform/StoreError/Kind/pending(_:)`` where the decision's outcome is not known
-  ///   and could not be learnt; ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` where this store cannot tell whether the batch
-  ///   was applied. After any other error nothing was changed, and nothing comes back later.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/conflict`` if an expectation does not hold, before anything is written; the
+  ///   decision's own error, unchanged; ``/CofferPlatform/StoreError/Kind/pending(_:)`` if the decision's outcome is unknown and
+  ///   could not be looked up; ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` if this store cannot tell whether it applied
+  ///   the batch. After any other error nothing has changed, and nothing comes back later.
   func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError)
 
-  /// Drops the record of a decided transaction, once every participant has applied it. Unknown ids are ignored.
+  /// Drops the record of a decided transaction, once every participant has applied it. Ignores unknown ids.
   func forget(_ transaction: TransactionID) throws(StoreError)
 
-  /// How any process learns what became of the transactions that this store decided, by the file at ``place`` alone.
-  ///
-  /// Without an implementation of its own a store has no way that outlives the process.
+  /// A lookup by which any process learns the outcome of the transactions that this store decided, from the file at ``place``
+  /// alone. Nil by default: no record outlives the process.
   var decisions: DecisionLookup? { get }
 
-  /// Learns by `decisions`, at once and from now on, the outcomes of batches that were left prepared. Which store decided one,
-  /// its ``Decision/place`` says. A store that has a way already keeps it; what cannot be learnt at once is tried again when it
-  /// is needed.
+  /// Looks up, now and from now on, the outcomes of batches that were left prepared. Each names its deciding store in
+  /// ``Decision/place``. A store that has a lookup keeps its own; it retries a failed lookup when it needs the outcome.
   ///
-  /// A router calls it with what its vault lends. Without an implementation of its own a store does nothing: nothing that it
-  /// keeps prepared outlives the process.
+  /// A router calls this with its vault's lookup. Does nothing by default.
   func settle(with decisions: DecisionLookup)
 
-  /// Whether another store that has its values in the same database may add its writes to the transaction of a
-  /// ``commit(_:decision:)``. Without an implementation of its own a store shares none.
+  /// Whether another store in the same database may add its writes to the transaction of a ``commit(_:decision:)``. False by
+  /// default.
   var sharesTransactions: Bool { get }
 
-  /// The stamp of the stored value of `name`, without opening it: of an expired one too, whose value nobody gets.
+  /// The stamp of the stored value of `name`, without opening it, even if it has expired.
   ///
-  /// Without an implementation of its own a store reads the value, and an expired one throws.
+  /// The default reads the value, and throws if it has expired.
   func version(of name: String) throws(StoreError) -> R.Stamp
 
-  /// The items that say of themselves, in their metadata, that a logout removes them; with their stamps, from one moment.
+  /// The items that a logout removes according to their own metadata, with their stamps, from one moment.
   ///
-  /// Without an implementation of its own a store of secrets reads all of its values, and an expired one throws. Preferences have
-  /// no metadata: there are none among them.
+  /// The default of a store of secrets reads all values, and throws for an expired one. Preferences have no metadata, so there
+  /// are none.
   func sessionItems() throws(StoreError) -> [String: R.Stamp]
 
-  /// Which layers have a value for `name`, strongest first. Secrets have no layers: nothing is told of them.
-  ///
-  /// Without an implementation of its own a store has one layer, of what is stored.
+  /// The layers that have a value for `name`, strongest first. Empty for secrets, which have no layers. The default has one
+  /// layer, the stored value.
   func explain(_ name: String) throws(StoreError) -> Explanation
 
-  /// What has a value for `name` and is no part of what is stored, for messages: `the command line`, a variable, a registered
-  /// value.
+  /// The source of a value for `name` that is not stored, for messages: `the command line`, a variable, a registered value. Nil
+  /// by default.
   ///
-  /// A router does not open over a store where something has one for a key of the vault: values of that kind are in the clear.
-  /// Without an implementation of its own a store has stored values alone.
+  /// A router refuses to open over a store with such a value for a key of the vault, because the value is in the clear.
   func unstoredSource(of name: String) -> String?
 
-  /// The names for which ``unstoredSource(of:)`` tells of a command line or a registered value, as far as they can be listed.
-  /// Variables cannot: one may stand for several names. Without an implementation of its own a store has stored values alone.
+  /// The names for which ``unstoredSource(of:)`` returns the command line or a registered value. Variables cannot be listed: one
+  /// may stand for several names. Empty by default.
   var unstoredNames: [String] { get }
 
-  /// Returns once everything that was acknowledged survives a power loss and other programs can read it, and no trace is left of
-  /// secrets that went into the vault. Without an implementation of its own a store has that done when a write returns.
+  /// Returns once every acknowledged write survives a power loss, other programs can read it, and no trace is left of secrets
+  /// that moved into the vault. The default does nothing, for a store whose writes return in that state.
   func synchronize() throws(StoreError)
 
-  /// Ends the store's use: later calls throw ``/CofferPlatform/StoreError/Kind/closed``. Without an implementation of its own a
-  /// store holds nothing that has to be given back, and goes on.
+  /// Ends the store's use: later calls throw ``/CofferPlatform/StoreError/Kind/closed``. The default does nothing, for a store
+  /// without resources.
   func close() throws(StoreError)
 
-  /// What is told of changes to stored values, whoever made them, once they are acknowledged and in their order. A write that
-  /// changes nothing is none. A store that is closed ends its feed.
+  /// Acknowledged changes to stored values, by any process, in their order. A write that changes nothing is not reported. Closing
+  /// the store ends the feed.
   ///
-  /// Without an implementation of its own a store tells nothing: its feed has ended, and so do the sequences over its keys, after
-  /// the present value.
+  /// The default feed has ended already, so sequences over the store's keys end after the current value.
   var changes: ChangeFeed { get }
 }
 
@@ -169,11 +163,11 @@ extension Store {
   }
 }
 
-/// What a store held for a name at one moment.
+/// The value that a store held for a name at one moment.
 public struct Reading<R: Route>: Sendable {
   /// The value; nil when absent.
   public let form: R.Form?
-  /// What `update` begins with: the strongest layer's value but for an override.
+  /// The value that `update` begins with: the strongest layer's, without overrides.
   public let base: R.Form?
   /// Changes whenever the stored value does.
   public let stamp: R.Stamp
@@ -209,13 +203,13 @@ public enum Write<Form: Sendable>: Sendable {
 
 /// Writes that happen together or not at all.
 public struct Batch<R: Route>: Sendable {
-  /// What must still be so when the batch is applied.
+  /// The stamps that must still be current when the batch is applied.
   public var expectations: [String: R.Stamp] = [:]
   /// The changes.
   public var writes: [String: Write<R.Form>] = [:]
   /// Records, in the same atomic step, that this transaction was committed.
   public var decides: TransactionID?
-  /// Values move between names, forms or stores and nobody means anything else by them. Only observers are told.
+  /// Values move between names, forms or stores, and keep their meaning. Only the cause that observers get differs.
   public var isMigration = false
   /// The writes of another store in the same database, which go into the same transaction.
   package var companion: (any CompanionWrites)?
@@ -223,7 +217,7 @@ public struct Batch<R: Route>: Sendable {
   /// An empty batch.
   public init() {}
 
-  /// What observers are told of `write`, where it changes something.
+  /// The cause that observers get for `write` if it changes something.
   public func cause(of write: Write<R.Form>) -> Change.Cause {
     if isMigration { return .migrated }
     return write.form == nil ? .removed : .set
@@ -232,20 +226,20 @@ public struct Batch<R: Route>: Sendable {
 
 /// The step in another store on which a prepared batch depends.
 public struct Decision {
-  /// The file whose record decides, so that any later process can look the outcome up.
+  /// The file with the record that decides, so that any later process can look up the outcome.
   public let place: String
-  /// Makes the decision, and records it under the id; nil where nothing was prepared, so that nobody will ask for it. Throwing
-  /// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` means that it may have been made; throwing anything else, that it was not
-  /// and never will be.
+  /// Makes the decision, and records it under the id; nil if nothing was prepared and nobody will ask for the outcome.
+  /// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` means that the decision may have been made; any other error, that it was
+  /// not and never will be.
   public let make: (TransactionID?) throws(StoreError) -> Void
-  /// What ``make`` does in the other store, as far as that is known.
+  /// The effect of ``make`` in the other store, as far as known.
   package let kind: Kind
 
-  /// What a decision does in the store that makes it.
+  /// The effect of a decision in the store that makes it.
   package enum Kind {
-    /// It reads and compares, and changes nothing.
+    /// It reads and compares.
     case comparison
-    /// It commits in a transaction that makes the writes of another store in the same database too, which the closure gets.
+    /// It commits in a transaction that includes the writes of another store in the same database, which the closure gets.
     case shared((any CompanionWrites) throws(StoreError) -> Void)
     /// It may commit by itself.
     case own
@@ -263,14 +257,14 @@ public struct Decision {
   }
 }
 
-/// The writes of a plain store that a vault in the same database makes in its own transaction. Both are of one kind of server, which
-/// knows what is behind this.
+/// The writes of a plain store that a vault in the same database makes in its own transaction. Only that kind of server knows the
+/// type behind it.
 package protocol CompanionWrites: AnyObject, Sendable {}
 
-/// What became of a transaction over both stores, as the store that decides it has recorded.
+/// The outcome of a transaction over both stores, as recorded by the deciding store.
 public enum TransactionOutcome: Sendable, Equatable {
-  /// Its half of the deciding store was made in the same atomic step as this record.
+  /// Its half in the deciding store was made in the same atomic step as this record.
   case committed
-  /// It was given up: nothing of it was made, and nothing of it can be any more.
+  /// It was given up: nothing of it was made, or ever will be.
   case dropped
 }

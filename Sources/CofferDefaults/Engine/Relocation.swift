@@ -3,46 +3,46 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// What becomes of a journal whose name was taken away or given to another file, or that was written over, and of a list whose
-/// links lead elsewhere by now.
+/// Follows a journal whose name was removed, given to another file or overwritten, and a list whose links lead elsewhere.
 ///
-/// Who puts other files there has decided: nothing is written over them. A journal that was only deleted is made anew of what it
-/// held. Whoever knows of an acknowledged value that is not in the files that are there, says so once, with the next write.
+/// The user who put other files there has decided: Coffer writes nothing over them. It remakes a journal that was only deleted,
+/// from the old content. A process that knows of an acknowledged value which the current files lack throws once, at its next
+/// write.
 ///
-/// The rules, and the histories that refuted simpler ones, are those of the model in `Tests/Models`.
+/// `Tests/Models` has the rules, and the histories that refuted simpler ones.
 struct Relocation {
   let engine: DefaultsEngine
 
-  /// What a process knew of files before others took their place.
+  /// The knowledge of a process about the files before they were replaced.
   struct Knowledge: Sendable {
     let values: [String: PlainForm]
-    /// Batches whose outcome was open.
+    /// Batches without an outcome.
     let prepared: [Record.Prepared]
-    /// The journal of which it is all.
+    /// The journal that holds all of it.
     let whole: Journal?
   }
 
-  /// Whether the journal is not the one to write into any more.
+  /// Whether to stop writing to the journal.
   func hasMoved(_ journal: Journal) throws(StoreError) -> Bool {
     if try !engine.files.areReached(from: engine.origin) { return true }
     return try journal.isGone()
   }
 
-  /// Whether the domain of `journal` was removed, and nobody has made it anew where the origin leads to now.
+  /// Whether the domain of `journal` was removed, and nobody has remade it at the origin's current target.
   func isRemovedForGood(_ journal: Journal) throws(StoreError) -> Bool {
     guard try journal.memory.use == .removed else { return false }
     return try FileStatus(ofLinkAt: currentFiles().journal) == nil
   }
 
-  /// The files that the origin leads to now. A folder that is missing is not made: it was moved or removed, with its files.
+  /// The files at the origin's current target. A missing folder is not made: it was moved or removed with its files.
   private func currentFiles(makingFolder: Bool = false) throws(StoreError) -> ListFiles {
     try ListFiles(resolving: engine.origin, makingFolder: makingFolder)
   }
 
-  /// Goes on with the files that are there, from a reader, who waits for nobody: while a lock or a full disk stands in the way,
-  /// what is known stays true.
+  /// Switches to the current files, for a reader, which never waits: while a lock or a full disk is in the way, its knowledge
+  /// stays valid.
   ///
-  /// A forked child has its parent's locks, and would let them go: to it, what is known stays true.
+  /// A forked child must not release its parent's locks, so it keeps its knowledge too.
   func follow() throws(StoreError) {
     guard engine.isOfThisProcess else { return }
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
@@ -56,8 +56,8 @@ struct Relocation {
     }
   }
 
-  /// Whether `error` is of a lock that is held, of a disk without room, or of files that were replaced once more: others see to
-  /// those. Who could make no journal as the domain was opened reads on where none can be made now.
+  /// Whether `error` means a held lock, a full disk or another replacement, which other calls handle. A process that could not
+  /// make a journal as it opened the domain keeps reading if it still cannot.
   private func mayPass(_ error: StoreError, hasJournal: Bool) throws(StoreError) -> Bool {
     let isWaited = [.busy, .noSpace, .moved].contains(error.kind)
     if hasJournal || engine.isReadOnly { return hasJournal && isWaited }
@@ -65,8 +65,8 @@ struct Relocation {
     return try FileStatus(ofLinkAt: engine.files.journal) == nil
   }
 
-  /// Makes the journal that stands at the name the one at work, and returns it, with its lock where it can be written. A reader
-  /// gets none where there is none, or where it goes on with the old one.
+  /// Switches to the journal at the name, and returns it, locked if it can be written. A reader gets nil if there is none, or if
+  /// it stays with the old one.
   func exchange(
     _ writer: inout DefaultsEngine.WriterState, until deadline: LockDeadline?, isReader: Bool = false
   ) throws(StoreError) -> Journal? {
@@ -78,7 +78,7 @@ struct Relocation {
       var mayMake = true
       if let old, isForWriting {
         mayMake = try !makeAnew(old, again: patience.isOver, in: files, until: deadline)
-        // The one that was made of it is gone as well: those who have that one open are about to make the next.
+        // Its successor is gone as well: the processes that have the successor open are about to make the next one.
         if !patience.isOver, try old.isItself, try old.memory.load(.successor) != 0,
           try FileStatus(ofLinkAt: files.journal) == nil
         {
@@ -93,17 +93,17 @@ struct Relocation {
         new = try Journal.open(
           of: files, forWriting: isForWriting, mayMake: mayMake, calls: engine.calls, until: deadline, overwritten: overwritten)
       } catch {
-        // It was deleted once more.
+        // It was deleted again.
         guard error.kind == .moved else { throw error }
         continue
       }
       if !isReader, new?.isWritable != true { throw engine.readOnly }
       if let old, try mustStay(old, until: new) { return nil }
-      // Across several replacements, what was known before the first counts.
+      // After several replacements, the knowledge from before the first one counts.
       if let old, let new, writer.known == nil { writer.known = try giveUp(old, for: new, until: deadline) }
       if let new, new.isWritable { try new.lock(until: deadline) }
       do {
-        // Given up as well by now.
+        // Given up in the meantime.
         if let new, new.isWritable, try new.memory.isRetired() {
           new.unlock()
           continue
@@ -117,11 +117,11 @@ struct Relocation {
     }
   }
 
-  /// Makes a journal of what `old` holds, if its folder is the one that it was opened in and has nothing at its name: it was
+  /// Makes a journal from the content of `old`, if the folder is the same one and has no file at the name: the journal was
   /// deleted.
   ///
-  /// - Parameter again: also where that was done, and the one that was made was deleted before anybody had it open.
-  /// - Returns: whether a journal that is missing has to be made of `old`: an empty one would be other files to all who know
+  /// - Parameter again: also if a successor was made and deleted before anybody had opened it.
+  /// - Returns: whether a missing journal must be made from `old`. An empty one would look replaced to all processes that know
   ///   values.
   private func makeAnew(
     _ old: Journal, again: Bool, in files: ListFiles, until deadline: LockDeadline?
@@ -137,7 +137,7 @@ struct Relocation {
     guard again || use == .current else { return true }
     guard try Journal.make(at: old.path, of: old, engine.calls, until: deadline) else { return false }
     engine.calls.reached?(.journalNamed)
-    // Where the list was replaced too, all compare what they know of it.
+    // If the list was replaced too, all processes compare their knowledge with it.
     if try old.memory.list == ListFingerprint(FileStatus(at: files.list)) {
       try old.memory.store(old.number.load(ordering: .relaxed) &+ 1, .successor)
     }
@@ -145,7 +145,7 @@ struct Relocation {
     return true
   }
 
-  /// Whether `old` is in use, or given up for one that was made of it. One that was written over tells nothing.
+  /// Whether `old` is in use, or has a successor. An overwritten journal cannot tell.
   private func holdsAll(_ old: Journal) throws(StoreError) -> Bool {
     guard try !isReplaced(old) else { return false }
     let use = try old.memory.use, successor = try old.memory.load(.successor)
@@ -156,17 +156,17 @@ struct Relocation {
     try engine.state.withLock { (state) throws(StoreError) in try journal.isReplaced(state.seen, state.last) }
   }
 
-  /// Whether what was acknowledged and is not in the list may be in `old` alone, and there is no journal yet to go on in.
+  /// Whether `old` may be the only place of acknowledged values that the list lacks, while there is no other journal yet.
   private func mustStay(_ old: Journal, until new: Journal?) throws(StoreError) -> Bool {
     if engine.isReadOnly { return false }
     if let new, new.isWritable || !old.isWritable || new.file.isSameFile(as: old.file) { return false }
-    // One that was written over says nothing of itself; what was known of it is.
+    // An overwritten journal says nothing of itself; the process's memory of it still counts.
     guard try old.isItself else { return new == nil }
     let use = try old.memory.use
     return new == nil ? use != .removed : use == .current
   }
 
-  /// Says in `old` that nobody writes there any more, where both can be written, and returns what is to be compared with `new`.
+  /// Marks `old` as given up, if both can be written, and returns the knowledge to compare with `new`.
   private func giveUp(_ old: Journal, for new: Journal, until deadline: LockDeadline?) throws(StoreError) -> Knowledge? {
     let isShared = old.isWritable && new.isWritable && !old.file.isSameFile(as: new.file)
     if isShared { try old.lock(until: deadline) }
@@ -176,7 +176,7 @@ struct Relocation {
     return known
   }
 
-  /// Makes `new` the journal at work, or none. The caller holds its lock, where it can be written.
+  /// Makes `new`, or none, the current journal. The caller holds its lock if it can be written.
   private func goOn(
     with new: Journal?, in files: ListFiles, _ writer: inout DefaultsEngine.WriterState
   ) throws(StoreError) {
@@ -185,8 +185,8 @@ struct Relocation {
       if files.list != engine.files.list { state.unreported?.noteMove() }
       engine.location.withLock { $0 = files }
       state.journal = new
-      // Also one that cannot be written: what it names is not to be settled in the old one. The next write looks for one that can
-      // be.
+      // Also if it cannot be written: its prepared batches must not be settled in the old one. The next write looks for a
+      // writable one.
       writer.journal = new
       state.seen = .never
       if new == nil { state.nextLook = 0 }
@@ -195,22 +195,22 @@ struct Relocation {
     }
   }
 
-  /// What is to be compared with `new`: what this process knows, and what `old` still says. Nil where `new` has it for sure.
+  /// The knowledge to compare with `new`: this process's, and the remaining content of `old`. Nil if `new` certainly has it.
   private func knowledge(
     of old: Journal, _ state: inout EngineState, before new: Journal
   ) throws(StoreError) -> Knowledge? {
     if engine.isReadOnly { return nil }
     var whole: Journal?
-    // Not what was written over it since: that is what is compared with.
+    // Bytes written over it since are the ones to compare with.
     if try !old.isReplaced(state.seen, state.last) {
       let isSame = old.file.isSameFile(as: new.file)
-      // In another folder, as one of links to the same files, the list may be another.
+      // In another folder, such as one of links to the same files, the list may differ.
       if isSame, let folder = new.folder, old.folder?.isSameFile(as: folder) ?? false { return nil }
       if try old.memory.use == .removed { return nil }
-      // Or it was made of the successor, which was deleted.
+      // Or it was made from the successor, which was deleted.
       let successor = try old.memory.load(.successor), generation = new.number.load(ordering: .relaxed) &- successor
       if successor != 0, generation < Self.mostHeirs { return nil }
-      // What cannot be read of it is known to others, or to nobody.
+      // Unreadable parts are known to other processes, or to none.
       do throws(StoreError) { whole = try Replay(engine: engine).finish(&state, old) && !isSame ? old : nil } catch {}
     }
     return Knowledge(values: state.values, prepared: state.batches.prepared, whole: whole)
@@ -219,12 +219,12 @@ struct Relocation {
   /// So many times a journal may be deleted while a process sleeps.
   private static let mostHeirs: UInt64 = 1 << 20
 
-  /// Notes which of the values that were known are not there. The caller holds the lock of `journal`.
+  /// Notes the known values that are missing. The caller holds the lock of `journal`.
   func compare(_ writer: inout DefaultsEngine.WriterState, _ journal: Journal) throws(StoreError) {
     guard let known = writer.known else { return }
-    // What is prepared in the new file is a part of it, with either outcome.
+    // Prepared batches of the new file belong to it, with either outcome.
     let there = try engine.state.withLock { (state) throws(StoreError) in
-      // Where the new file could not be read at first, what is known is still of the old one.
+      // If the new file could not be read at first, the knowledge is still that of the old one.
       try engine.refresh(&state)
       return Set(state.batches.prepared.map(\.id) + state.batches.finished.map(\.id))
     }
@@ -243,12 +243,12 @@ struct Relocation {
     }
     writer.known = nil
     writer.missing.formUnion(missing)
-    // Others who have the old one open need not compare what has changed since.
+    // Other processes with the old one open need not compare later changes.
     guard missing.isEmpty, let old = known.whole, old.isWritable else { return }
     try old.memory.store(journal.number.load(ordering: .relaxed), .successor)
   }
 
-  /// Says once which values are missing.
+  /// Throws once, with the names of the missing values.
   func tell(_ writer: inout DefaultsEngine.WriterState) throws(StoreError) {
     guard !writer.missing.isEmpty else { return }
     let names = writer.missing.sorted()
@@ -262,6 +262,6 @@ struct Relocation {
       cure: "look at what is there, and set these keys again where you need to; nothing was changed")
   }
 
-  /// More names make no message.
+  /// A message has no room for more names.
   private static let mostNames = 50
 }
