@@ -1,7 +1,7 @@
 package import CofferPlatform
 internal import CofferStorage
 
-/// Who writes to a vault, as the log names it: user, process and the program's name.
+/// The writer of a log entry: user, process and program name.
 package struct Author: Sendable, Equatable {
   let user: UInt32
   let process: UInt32

@@ -25,7 +25,7 @@ extension ItemHistory {
     }
   }
 
-  /// Brings back what was last deleted of `name` and kept, an item with the fields that were deleted with it.
+  /// Restores the last kept deletion of `name`: an item with the fields that were deleted with it.
   func undelete(_ name: ItemName, _ change: inout Change) throws(StoreError) -> VaultItem {
     let index = items.index(of: name)
     guard try records.touch(items.bucket(of: index), change).record(at: index) == nil else {

@@ -4,8 +4,7 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// What the items and fields of a vault were, over what has been verified of it. Its calls belong into a transaction; what they
-/// change is gathered in the transaction's ``Change``.
+/// The previous versions of items and fields. Called within a transaction, which gathers its changes in its ``Change``.
 struct ItemHistory {
   let items: ItemTable
   var view: VerifiedView { items.view }
@@ -26,9 +25,9 @@ struct ItemHistory {
     }
   }
 
-  /// Keeps the present record at `index`, which is about to be deleted as of `moment`, so that it can be brought back until then.
+  /// Keeps the current record at `index`, about to be deleted as of `moment`, so that it can be restored until then.
   ///
-  /// A clock that is behind what was written before tells no date: what is deleted under it stays until it is pruned.
+  /// A clock behind the vault's last write gives no date: a deletion under it stays until it is pruned.
   func keepDeleted(_ index: RecordIndex, until: UInt64, at moment: UInt64, _ change: inout Change) throws(StoreError) {
     let (commit, now) = (change.commitID(), view.now + ItemTable.clockTolerance)
     try copy(index, in: .present, &change) { meta in
@@ -161,7 +160,7 @@ struct ItemHistory {
     return form
   }
 
-  /// The items and fields that were deleted and can be brought back, by name; what was deleted with its item comes back with it.
+  /// The deleted items and fields that can be restored, by name. A field that was deleted with its item comes back with it.
   func deleted(service: String?) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     var newest: [RecordIndex: RecordMeta] = [:]
@@ -179,7 +178,7 @@ struct ItemHistory {
       .map(revision).sorted { $0.item.name < $1.item.name }
   }
 
-  /// What is told of a content of the past.
+  /// The public description of a previous version.
   private func revision(_ meta: RecordMeta) -> VaultRevision {
     let until = meta.deletion.flatMap { $0.until == 0 ? nil : Milliseconds.date($0.until) }
     return VaultRevision(item: items.item(meta), state: meta.kind == .former ? .former : .deleted, until: until)

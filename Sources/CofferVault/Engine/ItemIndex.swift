@@ -1,8 +1,8 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// What describes the items of an open vault, kept from one question to the next: of each bucket as long as its verified digest
-/// stays what it was. It goes with the open vault, and its memory is wiped then.
+/// The descriptions of an open vault's items, kept between questions: those of a bucket while its verified digest is unchanged.
+/// The memory is wiped with the open vault.
 struct ItemIndex {
   private var pages = [DescriptionPage?](repeating: nil, count: DigestTree.buckets)
   /// The digest under which each page was read.
@@ -17,7 +17,7 @@ struct ItemIndex {
   /// Bytes of guarded memory, at most: some 300 000 items. In a larger vault each question is answered from the file.
   private static let mostBytes = 64 << 20
 
-  /// Reads what has changed, of `most` buckets at most; true once all of it is known. Within a read transaction.
+  /// Reads the changes of at most `most` buckets; true once the index is complete. Within a read transaction.
   mutating func update(_ items: ItemTable, most: Int = .max) throws(StoreError) -> Bool {
     var left = most
     for bucket in RecordTable.present.buckets where digests[bucket] != items.view.tree.digests[bucket] {
@@ -42,7 +42,7 @@ struct ItemIndex {
     changed.insert(bucket)
   }
 
-  /// All of them, by name. Whoever asks has called ``update(_:most:)``.
+  /// All descriptions, by name. Call ``update(_:most:)`` first.
   mutating func descriptions(place: String) -> ItemDescriptions {
     let all = ItemDescriptions(pages: pages, order: [], place: place)
     if !changed.isEmpty {
@@ -148,10 +148,10 @@ extension OpenVault {
     return index?.descriptions(place: view.place.description)
   }
 
-  /// Reads what has changed into the index, of `most` buckets at most; true once all of it is known, or none is kept.
+  /// Reads the changes of at most `most` buckets into the index; true once it is complete, or if none is kept.
   func prepareIndex(most: Int = .max) throws(StoreError) -> Bool {
     guard options.keepsIndex, index?.isTooLarge != true else { return true }
-    // Taken out meanwhile: what was read of a vault that turns out to be another is dropped.
+    // Taken out for the time of the read: an index of a vault that turns out to be another is dropped.
     var held = index.take() ?? ItemIndex()
     let isDone = try held.update(items, most: most)
     index = held

@@ -3,15 +3,15 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// Gives items and fields other names, over what has been verified of a vault. Its calls belong into a transaction.
+/// Renames items and fields. Called within a transaction.
 struct ItemMove {
   let items: ItemTable
   private var view: VerifiedView { items.view }
   private var records: RecordSet { items.records }
   private var history: ItemHistory { items.history }
 
-  /// Stores the record of `name` under another name, with its fields and what is kept of their past, and removes it, within a
-  /// write transaction. What has the name already is replaced, with its fields.
+  /// Moves the record of `name` to another name, with its fields and their history, within a write transaction. Replaces an item
+  /// of that name, with its fields.
   func move(
     _ name: ItemName, to new: ItemName, if condition: WriteCondition, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
@@ -39,7 +39,7 @@ struct ItemMove {
   /// Stores one record under another name, and removes it.
   private func moveRecord(_ from: RecordIndex, to new: ItemName, _ change: inout Change) throws(StoreError) -> RecordMeta {
     let taken = try items.target(new, &change)
-    // What has the name goes, for good, with its fields and its past; the revisions go on.
+    // The item of that name goes for good, with its fields and history. The revisions continue.
     if taken.old != nil { _ = try items.removals.remove(new, &change) }
     let target = ItemTable.Target(name: new, index: taken.index, old: nil)
     guard let id = try records.touch(items.bucket(of: from), change).record(at: from) else {

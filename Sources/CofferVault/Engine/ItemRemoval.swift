@@ -2,19 +2,19 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// Removes items and fields, over what has been verified of a vault. Its calls belong into a transaction.
+/// Removes items and fields. Called within a transaction.
 struct ItemRemoval {
   let items: ItemTable
   private var view: VerifiedView { items.view }
   private var records: RecordSet { items.records }
   private var history: ItemHistory { items.history }
 
-  /// Removes `name` within a write transaction, an item with its fields; false when there is nothing. What was deleted before and
-  /// kept is something, where nothing is to be kept.
+  /// Removes `name` within a write transaction, an item with its fields; false if there is nothing. An earlier kept deletion
+  /// counts as something if nothing is to be kept.
   ///
   /// - Parameters:
-  ///   - date: until when it can be brought back; nil where all that is known of its past goes as well.
-  ///   - moment: when it was deleted, where that was in another vault.
+  ///   - date: until when it can be restored; nil removes its history as well.
+  ///   - moment: the time of the deletion, if it was made in another vault.
   func remove(
     _ name: ItemName, keptUntil date: Date? = nil, at moment: UInt64? = nil, _ change: inout Change
   ) throws(StoreError) -> Bool {

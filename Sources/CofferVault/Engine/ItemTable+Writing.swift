@@ -5,7 +5,7 @@ internal import FoundationEssentials
 internal import SystemPackage
 
 extension ItemTable {
-  /// Where a content is to be written: its name and place, and what stands there.
+  /// The destination of a write: name, place and current record.
   struct Target {
     let name: ItemName
     let index: RecordIndex
@@ -15,23 +15,23 @@ extension ItemTable {
   func target(_ name: ItemName, _ change: inout Change) throws(StoreError) -> Target {
     let index = index(of: name)
     let bucket = self.bucket(of: index)
-    // Read once: what is written next goes on with it.
+    // Read once: the next write continues with it.
     if change.lists[bucket] == nil { change.lists[bucket] = try view.list(of: bucket, fresh: true) }
     let id = change.lists[bucket]?.record(at: index)
     let old = try id.map { (id) throws(StoreError) in try meta(index, id, of: name) }
     return Target(name: name, index: index, old: old)
   }
 
-  /// Seals `value` under its description, at the next revision, in the place of what stands at `target`, which is kept where the
+  /// Seals `value` under its description, at the next revision, in place of the record at `target`. That record is kept if the
   /// description says so.
   ///
-  /// - Parameter above: how many revisions are left out, for contents of the past that come along.
+  /// - Parameter above: revisions to leave free, for previous versions that follow.
   func store(
     _ described: RecordMeta, _ value: borrowing SecretBytes, at target: Target, above: Int = 0, _ change: inout Change
   ) throws(StoreError) -> RecordMeta {
     var meta = described
     meta.revision = try revision(after: target, above: above, &change)
-    // What a logout removes is gone then, and was nowhere else before.
+    // A secret that a logout removes must not survive in a history.
     if meta.history > 0, try endsWithSession(meta, target.name, &change) { meta.history = 0 }
     try RecordLimits.check(meta)
     if let old = target.old {
@@ -39,7 +39,7 @@ extension ItemTable {
     } else {
       try checkRoom(for: target.name, &change)
     }
-    // Also what was kept before it was one, and of its fields.
+    // This includes the history from before, and that of its fields.
     if meta.itemMetadata.isSessionItem, meta.field.isEmpty { try history.forget(target.index, &change) }
     let sealed = meta
     let record = try value.withUnsafeBytes { (value) throws(StoreError) in
@@ -76,7 +76,7 @@ extension ItemTable {
     }
   }
 
-  /// The revision of what is stored at `target`: one above all that were ever known under its name.
+  /// The next revision at `target`: above all that were ever known under its name.
   private func revision(after target: Target, above: Int, _ change: inout Change) throws(StoreError) -> UInt64 {
     // A present content's is the highest. One that was deleted and kept goes on counting.
     let last: UInt64
@@ -116,7 +116,7 @@ extension ItemTable {
     return meta
   }
 
-  /// Stores a record of another name or vault, whatever is there.
+  /// Stores a record of another name or vault, in place of any.
   func adopt(
     _ meta: RecordMeta, _ value: borrowing SecretBytes, at target: Target, above: Int = 0, _ change: inout Change
   ) throws(StoreError) -> RecordMeta {
@@ -156,7 +156,7 @@ extension ItemTable {
     LogEntry(event, by: .current, time: view.now, index: index)
   }
 
-  /// Checks `condition` of what is there, if anything.
+  /// Checks `condition` against the current item, if any.
   func require(_ condition: WriteCondition, of there: VaultItem?) throws(StoreError) {
     switch condition {
     case .always: return

@@ -3,8 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The items of a vault, by name, over what has been verified of it. Its calls belong into a transaction; what they change is
-/// gathered in the transaction's ``Change``.
+/// The items of a vault, by name. Called within a transaction, which gathers its changes in its ``Change``.
 struct ItemTable {
   let view: VerifiedView
   var records: RecordSet { RecordSet(view: view) }
@@ -59,7 +58,7 @@ struct ItemTable {
     return .some(record.form())
   }
 
-  /// What is stored under `name`; nil when there is no such item.
+  /// The record of `name`; nil if there is no such item.
   func record(_ name: ItemName) throws(StoreError) -> OpenRecord? {
     guard let entry = try find(name) else { return nil }
     return try view.withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
@@ -86,13 +85,13 @@ struct ItemTable {
     return readings
   }
 
-  /// What a listing says of `name`; nil when there is no such item.
+  /// The listing of `name`; nil if there is no such item.
   func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
     guard let entry = try find(name) else { return nil }
     return item(try meta(entry.index, entry.id, of: name))
   }
 
-  /// What a listing says of all items, or those of one service, by name, with or without their fields.
+  /// The listing of all items or those of one service, by name, with or without fields.
   func list(service: String?, withFields: Bool = false) throws(StoreError) -> [VaultItem] {
     var items: [VaultItem] = []
     try view.scanning(.present, .metadata) { () throws(StoreError) in
@@ -110,7 +109,7 @@ struct ItemTable {
     return Self.sorted(items)
   }
 
-  /// What a listing says of the fields of `name`, by name; nil when there is no such item.
+  /// The listing of the fields of `name`, by name; nil if there is no such item.
   func fields(of name: ItemName) throws(StoreError) -> [VaultItem]? {
     guard try find(name.item) != nil else { return nil }
     var (none, fields) = (Change(), [VaultItem]())
@@ -125,7 +124,7 @@ struct ItemTable {
     return Self.sorted(fields)
   }
 
-  /// By name. What is moved about are places in the list: an item is ten times as large, and counts references.
+  /// By name. It sorts positions in the list: an item is ten times as large, and counts references.
   private static func sorted(_ items: [VaultItem]) -> [VaultItem] {
     items.withUnsafeBufferPointer { items in
       items.indices.sorted { left, right in
@@ -198,7 +197,7 @@ struct ItemTable {
 }
 
 extension VaultItem {
-  /// What a listing says of a record.
+  /// The listing of a record.
   init(_ meta: RecordMeta) {
     self.init(
       id: meta.id.uuid, name: meta.name, metadata: meta.itemMetadata, created: Milliseconds.date(meta.created),

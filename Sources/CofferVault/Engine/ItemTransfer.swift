@@ -9,10 +9,9 @@ struct ItemTransfer {
   let items: ItemTable
   private var view: VerifiedView { items.view }
 
-  /// Stores an imported item within a write transaction, with its own times and nothing of what was there but the count of
-  /// writes.
+  /// Stores an imported item within a write transaction, with its own times. Of a replaced item only the count of writes stays.
   ///
-  /// - Parameter keeping: how many former contents a new item keeps.
+  /// - Parameter keeping: the number of previous versions that a new item keeps.
   func adopt(_ item: ImportedItem, keeping: UInt8, _ change: inout Change) throws(StoreError) {
     try items.check(item.form)
     let target = try items.target(item.name, &change)
@@ -31,7 +30,7 @@ struct ItemTransfer {
     _ = try items.adopt(meta, item.form.bytes, at: target, &change)
   }
 
-  /// What an import will do, within a transaction.
+  /// The effect of an import, within a transaction.
   func plan(_ imported: [ImportedItem], _ duplicates: DuplicatePolicy) throws(StoreError) -> ImportReport {
     var report = ImportReport()
     var seen: Set<ItemName> = []

@@ -13,7 +13,7 @@ struct KnownHeader: ~Copyable {
 
   /// Opens `header` with its slot.
   ///
-  /// - Throws: `.tampered` when header and key do not belong together; what an anchor that does not hold is refused with.
+  /// - Throws: `.tampered` if header and key do not belong together; the refusal of an anchor that does not hold.
   init(
     _ header: VaultHeader, _ digest: Digest32, slot: borrowing OpenSlot, proving anchors: [Anchor], place: VaultPlace
   ) throws(StoreError) {
@@ -66,11 +66,11 @@ extension KnownHeader {
   /// A slot of the next header.
   private typealias Next = (slot: SealedSlot, label: String, before: Int?)
 
-  /// The header with the slots of `plan`, after `header`. In its epoch the slots that stay keep their boxes; in the later one of
-  /// `nextKeys` the key is sealed to each of them, for which the sealed part has what is needed, and the sealed part lists the
-  /// epoch that ended.
+  /// The header after `header`, with the slots of `plan`. Within an epoch, the remaining slots keep their boxes. In the next
+  /// epoch, of `nextKeys`, the key is sealed to each of them with data from the sealed part, which also lists the epoch that
+  /// ended.
   ///
-  /// - Throws: `.conflict` where the slots are not those that `plan` expects, `.lastSlot` when no slot would remain, `.tooLarge`
+  /// - Throws: `.conflict` if the slots are not those that `plan` expects, `.lastSlot` if no slot would remain, `.tooLarge`
   ///   beyond 16 slots, 240 recipients or 64 bytes of a label, `.alreadyExists` for a recipient who has a slot.
   static func next(
     after header: VaultHeader, _ body: borrowing HeaderBody, _ keys: borrowing Subkeys, _ plan: borrowing SlotPlan,

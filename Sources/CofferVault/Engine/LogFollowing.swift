@@ -1,8 +1,8 @@
 internal import CofferPlatform
 
-/// The digests after a few commits of others, by what the log tells of them: of a server's rows few are asked for instead of all.
+/// The digests after a few commits by others, as far as the log names their changes, so that few of a server's rows are read.
 ///
-/// The log is believed nothing: the root in the sealed state speaks for the whole tree.
+/// The log is not trusted: the root in the sealed state covers the whole tree.
 struct LogFollowing {
   /// Rows of the log that are followed, at most: to open them takes as long as to read all digests of a full vault.
   static let most = 64
@@ -16,9 +16,9 @@ struct LogFollowing {
     }
   }
 
-  /// The digests of `next`, within a transaction and under the keys that are held.
+  /// The digests of `next`, within a transaction and under the held keys.
   ///
-  /// - Returns: nil where the log does not tell what was changed.
+  /// - Returns: nil if the log does not name the changes.
   func digests(of next: VaultState) throws(StoreError) -> DigestTree? {
     let known = view.state.logSequence
     guard next.logSequence > known, next.logSequence - known <= UInt64(Self.most) else { return nil }
@@ -29,7 +29,7 @@ struct LogFollowing {
         let (entry, _) = try LogBox.open(row, sequence: sequence, keys: view.keys)
         for table in RecordTable.allCases { changed[table.bucket(of: entry.index)] = .zero }
       } catch {
-        // Whether the log was tampered with is for those to say who read it.
+        // Readers of the log report tampering with it.
         isClear = false
       }
     }

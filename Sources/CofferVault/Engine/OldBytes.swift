@@ -1,10 +1,10 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Removes from a vault's file what anyone could open who has a key, an older one or the present one, and what no read shows any
-/// more: what an open vault knows of such bytes, and has tried.
+/// Removes bytes from a vault's file that no read shows any more, but that an older or the current key opens. Holds the open
+/// vault's knowledge of such bytes, and of its attempts.
 ///
-/// Never an error: the change that left them is committed, and what remains is said and done by a later write.
+/// Never throws: the commit that left the bytes is made, and a later write reports or removes the rest.
 final class OldBytes {
   /// A file above this keeps what SQLite moved within it when contents are removed for good, until the key is rotated: rewriting
   /// takes memory for the whole of it, and time in proportion.
@@ -19,13 +19,13 @@ final class OldBytes {
   /// The header under which all that the mark stands for was removed by this vault: no older key opens any of it.
   private var removedUnder: Digest32?
   private var isScrubbing = false
-  /// The header under which the last try was made: what an older key opens does not wait for its turn.
+  /// The header at the last attempt. Bytes under an older key are removed at once.
   private var tried: Digest32?
   private var pace = ScrubPace()
 
-  /// Removes what a commit of `vault` left behind. Everyone who writes does this, as whoever left it may have died before.
+  /// Removes the remains of a commit of `vault`. Every writer does this, because the one who left them may have died.
   ///
-  /// - Parameter sealed: the commit that was just made, if one was.
+  /// - Parameter sealed: the commit just made, if any.
   func remove(after sealed: SealedChange?, from vault: OpenVault) {
     if let sealed, sealed.removesForGood {
       areOwed = true
@@ -34,7 +34,7 @@ final class OldBytes {
     removeWhenDue(from: vault)
   }
 
-  /// Removes what the state says is there, unless the file was rewritten a moment ago.
+  /// Removes the remains that the state mentions, unless the file was rewritten a moment ago.
   private func removeWhenDue(from vault: OpenVault) {
     guard vault.view.database.canRemoveOldBytes, vault.view.state.scrub, !isScrubbing, hopeless != vault.view.headerDigest else {
       return
@@ -45,7 +45,7 @@ final class OldBytes {
   /// Does so beside all writes, where this vault removed something for good that is still there.
   func removeOwedWhenDue(from vault: OpenVault) { if areOwed { removeWhenDue(from: vault) } }
 
-  /// Removes, before `vault` is closed, what it removed for good and has not tried to remove from the file.
+  /// Removes, before `vault` is closed, remains of its own removals that are still due.
   func removeOwed(from vault: OpenVault) {
     guard areOwed, vault.view.database.canRemoveOldBytes, vault.view.state.scrub, vault.view.keys.isIntact,
       hopeless != vault.view.headerDigest
@@ -75,7 +75,7 @@ final class OldBytes {
     }
   }
 
-  /// What is to be said of old bytes that stay in the file at `path` because it is damaged; nil where none do.
+  /// The error for old bytes that stay in the file at `path` because it is damaged; nil if there are none.
   func unscrubbed(_ place: String) -> StoreError? {
     guard let reason = unscrubbable.take() else { return nil }
     return StoreError(

@@ -55,7 +55,7 @@ extension OpenVault {
       created.watchCreated(in: options.pins)
       return created
     } catch {
-      // Whoever is told that it failed takes back what was to open it.
+      // The caller takes back its new secrets after a failure.
       database.discard()
       throw error
     }
@@ -63,8 +63,8 @@ extension OpenVault {
 
   /// Opens the vault at `path` with the first slot that `credentials` open.
   ///
-  /// No transaction is held while Argon2id runs. Should the header change meanwhile (another process rotates the key), what was
-  /// opened is of the past: the slot follows to the present by its kept secret.
+  /// No transaction is held while Argon2id runs. If another process rotates the key meanwhile, the opened slot follows to the new
+  /// key by its kept secret.
   static func unlock(
     _ place: VaultPlace, with credentials: consuming Credentials, options: VaultOptions = .withoutPins,
     trust: Trust = .everyAnchor,
@@ -128,14 +128,14 @@ extension OpenVault {
     case joining
     /// Every anchor but this machine's pin: somebody said that the vault is right.
     case pinIsAccepted
-    /// Whoever opens it compares it with another vault.
+    /// The caller compares it with another vault.
     case caller
 
     var asksPin: Bool { self == .everyAnchor || self == .joining }
   }
 
-  /// What the vault at `path` says of its key, for somebody to compare: nothing of it is shown, and nothing is remembered.
-  /// Whatever is known of it must hold.
+  /// The claim of the vault at `path` about its key, for a person to compare. Nothing else is shown, and nothing is remembered.
+  /// It must agree with all that is known of the vault.
   static func claim(
     of place: VaultPlace, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> Invitation {

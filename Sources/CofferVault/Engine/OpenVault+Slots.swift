@@ -45,10 +45,10 @@ extension OpenVault {
     return SlotReport(slots: after, removed: before.filter { slot in !after.contains { $0.summary.id == slot.summary.id } })
   }
 
-  /// Raises the cost of the slot that the vault was unlocked with, once, after a write: reading never writes, and a write shows
-  /// that the file may be written.
+  /// Raises the cost of the slot that opened the vault, once, after a write: reads never write, and a write shows that the file
+  /// may be written.
   ///
-  /// Never an error: what was to be written is committed.
+  /// Never throws: the caller's write is committed.
   func raiseCostOnce() {
     do throws(StoreError) {
       guard let plan = try slots.raisedOnce() else { return }
@@ -73,8 +73,7 @@ extension OpenVault {
     }
   }
 
-  /// Runs a write transaction that may replace the header. Whatever a failure leaves in this vault's memory, the file is read
-  /// again before the next operation.
+  /// Runs a write transaction that may replace the header. After a failure the next operation reads the file again.
   private func changingHeader(_ body: (inout Change) throws(StoreError) -> Void) throws(StoreError) {
     do { try write { (_, change) throws(StoreError) in try body(&change) } } catch {
       view.forgetHeader()

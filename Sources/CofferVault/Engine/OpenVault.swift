@@ -17,7 +17,7 @@ final class OpenVault {
   var index: ItemIndex?
   /// Said of the unlocking when this process first writes.
   private var unlocking: LogEntry?
-  /// What is known of bytes that are to leave the file, and was tried.
+  /// Bytes that are due to leave the file, and the attempts to remove them.
   let oldBytes = OldBytes()
 
   /// A vault whose header `slot` opened. Within a read transaction: verifies that its key comes from that of each anchor, state
@@ -56,10 +56,10 @@ final class OpenVault {
     }
   }
 
-  /// Brings what is known of the vault up to its last commit.
+  /// Brings the view up to the vault's last commit.
   func refreshNow() throws(StoreError) { try read { (_) throws(StoreError) in } }
 
-  /// Runs `body` in one write transaction and commits what it gathered in the change.
+  /// Runs `body` in one write transaction and commits the change that it gathered.
   func write<Result>(_ body: (OpenVault, inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var sealed: SealedChange?
@@ -93,7 +93,7 @@ final class OpenVault {
     return result
   }
 
-  /// Runs `body` as ``write(_:)`` does, up to the commit, and takes back what it did.
+  /// Runs `body` as ``write(_:)`` does, up to the commit, and rolls back.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try checkKeys()
     try view.readPin()
@@ -104,7 +104,7 @@ final class OpenVault {
     }
   }
 
-  /// Within a write transaction: runs `body` over the state as it is, and seals what it gathered in the change.
+  /// Within a write transaction: runs `body` over the current state, and seals the change that it gathered.
   private func change<Result>(
     _ sealed: inout SealedChange?, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -186,7 +186,7 @@ final class OpenVault {
       removesForGood: change.removesForGood, hadOldBytes: view.state.scrub)
   }
 
-  /// Goes on with what this machine remembers of the vault, and logs the unlocking with the first write.
+  /// Uses the machine's memory of the vault from now on, and logs the unlocking with the first write.
   func begin(_ pins: PinWatch?) {
     view.pins = pins
     unlocking = LogEntry(.unlocked, by: .current, time: view.now, detail: view.slot.id.bytes)
@@ -197,7 +197,7 @@ final class OpenVault {
     try Verification(view: view).run(log, progress)
   }
 
-  /// What is known of the vault.
+  /// The status of the vault.
   var status: VaultStatus {
     VaultStatus(
       items: Int(clamping: view.state.counts.items), generation: view.state.generation, epoch: view.header.epoch,
@@ -216,7 +216,7 @@ extension StoreError.Kind {
   }
 }
 
-/// What a write transaction has done so far, before it is sealed.
+/// The changes of a write transaction before they are sealed.
 struct Change {
   /// The lists of the touched buckets, as they will be. Each was verified against its digest before its first change.
   var lists: [Int: BucketList] = [:]
@@ -226,13 +226,13 @@ struct Change {
   var notes: [Int: [RecordNote]] = [:]
   /// Records added less records removed.
   var added = RecordCounts.Change()
-  /// What the log will say.
+  /// Entries for the log.
   var events: [LogEntry] = []
-  /// What the commit will be named, where something of it says so.
+  /// The id of the commit, once a part of it has used one.
   private var commit: CommitID?
   /// The generation that the commit gets at least: one above another history that it comes after.
   var leastGeneration: UInt64 = 0
-  /// Who the commit is by, where it is not the pin's replica.
+  /// The author of the commit, if not the pin's replica.
   var replica: ReplicaID?
   /// The name that this machine's writes had before, where the commit is by a new one: until the pin has that, it looks for this.
   var formerReplica: ReplicaID?
@@ -243,7 +243,7 @@ struct Change {
 
   var isEmpty: Bool { lists.isEmpty && events.isEmpty && !changesMark }
 
-  /// What the commit will be named.
+  /// The id of the commit.
   mutating func commitID() -> CommitID {
     let id = commit ?? .random()
     commit = id
@@ -252,7 +252,7 @@ struct Change {
 }
 
 extension VaultState.Replica {
-  /// What is to be said when its entry was given up.
+  /// The notice about an entry that was given up.
   fileprivate var notice: String {
     """
     more than \(VaultState.mostReplicas) machines write to the vault, and the entry of the one whose last commit is the oldest, \
@@ -261,13 +261,13 @@ extension VaultState.Replica {
   }
 }
 
-/// A change as it was committed: what an open vault knows next.
+/// A committed change: the next knowledge of an open vault.
 struct SealedChange {
   let state: VaultState
   let tree: DigestTree.Change
   let lists: [Int: BucketList]
   let notes: [Int: [RecordNote]]
-  /// What the state no longer tells of other machines' commits, as it holds no more.
+  /// Entries about other machines' commits that no longer fit into the state.
   let lostReplicas: [VaultState.Replica]
   /// Whether contents went of which no byte may be left in the file or its log.
   let removesForGood: Bool

@@ -1,7 +1,7 @@
 internal import CofferStorage
 
-/// What is remembered of a record that its item's name alone does not lead to: a field, or a content of the past. Found by
-/// opening every description of a bucket once, and kept while the bucket's digest stays what it was.
+/// A note of a record that its item's name alone does not lead to: a field, or a previous version. Found by opening every
+/// description of a bucket once, and kept while the bucket's digest is unchanged.
 struct RecordNote: Sendable {
   /// Where the record stands.
   let index: RecordIndex
@@ -23,7 +23,7 @@ struct RecordNote: Sendable {
   }
 }
 
-/// What was found in the records of verified lists, by bucket; nil where nobody has looked.
+/// Notes of the records in verified lists, by bucket; nil before the first look.
 struct BucketNotes {
   /// Empty until somebody looks: most vaults have neither fields nor a past.
   private var notes: [[RecordNote]?] = []
@@ -43,10 +43,9 @@ struct BucketNotes {
 }
 
 extension RecordSet {
-  /// The fields of the item at `item`, or its contents of the past and those of its fields: all are in one bucket.
+  /// The fields of the item at `item`, or its previous versions and those of its fields: all are in one bucket.
   ///
-  /// - Parameter lenient: whether records that do not open are passed over: what is removed must not depend on all others being
-  ///   sound.
+  /// - Parameter lenient: whether to skip records that do not open. A removal must not depend on the soundness of all others.
   func notes(
     of item: RecordIndex, in table: RecordTable, lenient: Bool = false, _ change: inout Change
   ) throws(StoreError) -> [RecordNote] {
@@ -85,7 +84,7 @@ extension RecordSet {
     let isTouched = change.lists[bucket] != nil
     do throws(StoreError) {
       let notes = try read(bucket, change)
-      // What the change at hand has made of a bucket is so once it is committed.
+      // The notes of a changed bucket become valid with the commit.
       if isTouched { change.notes[bucket] = notes } else { view.notes[bucket] = notes }
       return notes
     } catch {

@@ -2,8 +2,7 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The records of a vault, by their places, over what has been verified of it. Its calls belong into a transaction; what they
-/// change is gathered in the transaction's ``Change``.
+/// The records of a vault, by their places. Called within a transaction, which gathers its changes in its ``Change``.
 struct RecordSet {
   let view: VerifiedView
 

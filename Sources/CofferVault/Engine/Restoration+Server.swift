@@ -2,10 +2,9 @@ internal import CofferPlatform
 internal import CofferStorage
 
 extension Restoration {
-  /// Puts the backup's rows in the place of those on a server, as one commit of the vault's; or makes the vault of them where
-  /// there is none.
+  /// Replaces the rows on a server by the backup's, as one commit of the vault; or makes the vault from them if there is none.
   ///
-  /// - Returns: where what was there is kept.
+  /// - Returns: the place of the replaced rows.
   borrowing func restore(
     on server: ServerPlace, _ others: consuming Openers, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) -> VaultPlace? {
@@ -27,7 +26,7 @@ extension Restoration {
     var slot = try presentSlot(of: current, others)
     let replacement = ServerReplacement(rows: current)
     return try replacement.run { (kept) throws(StoreError) in
-      // By a connection of its own: what is replaced is the last commit for as long as the lock is held.
+      // By a connection of its own: the last commit stays visible there while the lock is held.
       let before = try place.rowsToRead()
       defer { before.close() }
       try commit(over: before, opened: slot.take(), &returned)
@@ -45,9 +44,9 @@ extension Restoration {
 private struct ServerReplacement {
   let rows: any ServerRows
 
-  /// Runs `body` as the only writer, beside a copy of what is there, and commits.
+  /// Runs `body` as the only writer, beside a copy of the current rows, and commits.
   ///
-  /// - Returns: where the copy is.
+  /// - Returns: the place of the copy.
   func run(_ body: (VaultPlace) throws(StoreError) -> Void) throws(StoreError) -> VaultPlace {
     var kept: VaultPlace?
     var (before, after) = ([UInt8]?.none, [UInt8]?.none)

@@ -17,15 +17,15 @@ struct Restoration: ~Copyable {
   let pin: PinWatch?
   /// Whether this machine has seen the vault at this place.
   private let knowsPlace: Bool
-  /// What a key of this vault must come from, beside the pin.
+  /// Anchors beside the pin, from invitations.
   private let invitations: [Anchor]
   private let replica = ReplicaID.random()
 
-  /// What the caller has said may be lost.
+  /// The losses that the caller accepts.
   struct Consent {
     /// Another vault.
     let replacing: Bool
-    /// What was done to the slots since the backup.
+    /// Changes of the slots since the backup.
     var acceptingOlderKey: Bool
   }
 
@@ -39,7 +39,7 @@ struct Restoration: ~Copyable {
     let pin = try options.pins.map { (folder) throws(StoreError) in
       try PinWatch(folder, vault: header.vault, place: place, accepting: true)
     }
-    // What stands there may be gone or unreadable; which vault belongs there is known all the same.
+    // The current file may be gone or unreadable; the pins still name the vault that belongs there.
     let expected = try options.pins.flatMap { (folder) throws(StoreError) in
       try PinFolder(folder, calls: SystemCalls()).expected(at: place).lazy.compactMap(\.self).first
     }
@@ -108,7 +108,7 @@ struct Restoration: ~Copyable {
     var slot = try presentSlot(of: current, others)
     let (kept, replacement) = try keep(current, file)
     do throws(StoreError) {
-      // What is kept is what stands there, which nobody reads while it is about to be replaced.
+      // The current file is kept. Nobody reads it while it is about to be replaced.
       let before = try VaultDatabase.open(kept)
       defer { before.close() }
       try commit(over: before, opened: slot.take(), &returned)
@@ -121,17 +121,17 @@ struct Restoration: ~Copyable {
     return kept
   }
 
-  /// What opens the vault that stands there; nil where nothing does. Not within a transaction, as it may run Argon2id.
+  /// The slot that opens the current vault; nil if none does. Not within a transaction, because it may run Argon2id.
   func presentSlot(of current: any VaultRows, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
     let found = try Self.header(of: current)
     try requireSameVault(found?.header)
-    // What a later version has written is for that version to replace.
+    // Only a later version may replace the vault of a later version.
     try found?.header.checkWritable(place)
     guard let found else { return nil }
     return try presentSlot(found.header, others)
   }
 
-  /// Commits the backup's records in their copy, as what comes after the vault `before`, which nobody writes to meanwhile.
+  /// Commits the backup's records in their copy, as the successor of the vault `before`, which nobody writes meanwhile.
   func commit(
     over before: any VaultRows, opened slot: consuming OpenSlot?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -206,11 +206,11 @@ struct Restoration: ~Copyable {
     return try others.open(header, options, place)
   }
 
-  /// What the header of the present vault tells.
+  /// The result of reading the current vault's header.
   private enum PresentHeader: ~Copyable {
     /// It opens, and comes from all that is known.
     case proven(KnownHeader)
-    /// It opens, and does not come from what is known: its maker had no key as new as that, and its epoch tells of none.
+    /// It opens, but contradicts an anchor: its maker did not know the newest key, so its epoch proves nothing.
     case refuted
     /// It does not open, or nothing is known that could prove it.
     case none
@@ -260,7 +260,7 @@ struct Restoration: ~Copyable {
       return try commitAlone(beside: present.header, state, &returned)
     }
     let isOfThisHistory = try present.comes(from: [source.anchor(.backup)])
-    // Anyone can make a backup that a recipient's public key opens, whatever somebody says of its age.
+    // Anyone can make a backup that a recipient's public key opens, of any age.
     guard isOfThisHistory || (consent.acceptingOlderKey && backup.view.slot.kind != .recipient) else {
       throw FormatError.contradicted(source.anchor(.backup), .forked).storeError(place: place.description)
     }
@@ -275,16 +275,16 @@ struct Restoration: ~Copyable {
   /// Commits the backup's records under its own slots.
   ///
   /// - Parameters:
-  ///   - present: the header that stands there and did not open, or is older: all that it says is a number that anyone can write.
-  ///     Nil also for one that is known to be nobody's who had the newest key.
-  ///   - state: that of the present vault, where it opens.
+  ///   - present: the header of the current vault, if it did not open or is older. It counts as a number that anyone can write.
+  ///     Nil also if its maker certainly lacked the newest key.
+  ///   - state: that of the current vault, if it opens.
   func commitAlone(
     beside present: VaultHeader?, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
     let anchors = try anchors()
     let older = anchors.filter { $0.key.epoch <= source.header.epoch }
     let comesFromOlder = try source.comes(from: older)
-    // Anyone can make a backup that a recipient's public key opens, whatever somebody says of its age.
+    // Anyone can make a backup that a recipient's public key opens, of any age.
     let isRecipient = backup.view.slot.kind == .recipient
     guard !isRecipient || !older.isEmpty else { throw unproven() }
     guard comesFromOlder || (consent.acceptingOlderKey && !isRecipient) else {
@@ -301,7 +301,7 @@ struct Restoration: ~Copyable {
     try backup.commit(.restored, above: generation(above: state), as: replica, after: pin?.knownReplica(), epoch: epoch) {
       (key, keys) throws(StoreError) in try source.next(key: key, keys, rotated: backup.view.now)
     }
-    // Before the vault is: a pin that refused it would ask for what was just said.
+    // Before the vault: a pin that refused it would ask for the same consent again.
     if !isProven { try pin?.expect(backup.view.keys.epochMark) }
   }
 

@@ -42,7 +42,7 @@ struct Rotation {
     change.events = [entry(.keyRotated, about: ByteWriter.bytes(8) { $0.write(epoch) })]
   }
 
-  /// What the log says of the slots: which are no longer sealed to, and which is another now.
+  /// Log entries for the slots: those that were removed, and the one that was replaced.
   private func slotEvents(_ plan: borrowing SlotPlan) -> [LogEntry] {
     var events: [LogEntry] = []
     for slot in view.header.slots {
@@ -55,8 +55,8 @@ struct Rotation {
   /// The records of the vault under their new key: a list for every bucket, and where each record went.
   private typealias Moved = (lists: [Int: BucketList], places: [RecordIndex: RecordIndex])
 
-  /// Seals every record anew, and removes it from where it stood. One record is in memory at a time, and 64 bytes for each of the
-  /// others. All lists are verified first: what an attacker put into the file must not be sealed as genuine.
+  /// Seals every record again, and removes the old row. One record is in memory at a time, and 64 bytes for each of the others.
+  /// All lists are verified first, because rows of an attacker must not be sealed as genuine.
   private func resealRecords(
     under nextKeys: borrowing Subkeys, _ progress: (Int, Int) -> Void
   ) throws(StoreError) -> Moved {

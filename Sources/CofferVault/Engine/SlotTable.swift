@@ -85,10 +85,10 @@ final class SlotTable {
     return plan
   }
 
-  /// What a passphrase slot costs here at least: as the vault says under its seal, and as this machine wants.
+  /// The least cost of a passphrase slot here: the larger of the vault's sealed floor and this machine's.
   private var leastCost: PassphraseCost { .max(view.headerBody.floor, options.leastCost ?? view.headerBody.floor) }
 
-  /// Keeps what the vault was unlocked with until ``raisedOnce()``, where its slot costs an attacker less than it should.
+  /// Keeps the inputs that opened the vault until ``raisedOnce()``, if its slot is too cheap.
   func keep(_ inputs: consuming SlotInputs?) {
     guard view.slot.kind.takesPassphrase, view.slot.cost.isBelow(leastCost) else { return }
     weakInputs = inputs
@@ -121,7 +121,7 @@ extension Credentials {
     }
   }
 
-  /// A second copy of what opens passphrase slots, as read; nil without a passphrase.
+  /// A second copy of the inputs for passphrase slots; nil without a passphrase.
   borrowing func passphraseInputs() throws(StoreError) -> SlotInputs? {
     guard passphrase != nil else { return nil }
     var copy = Credentials()

@@ -24,7 +24,7 @@ final class VaultCore: Sendable {
 
   /// Runs `body` in one read transaction.
   ///
-  /// - Parameter name: what it is about, if that is one item.
+  /// - Parameter name: the item that it concerns, if one.
   func read<Result: Sendable>(
     about name: ItemName? = nil, _ body: (OpenVault) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -34,10 +34,10 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` in one write transaction, and commits what it gathered in the change.
+  /// Runs `body` in one write transaction, and commits the change that it gathered.
   ///
   /// - Parameters:
-  ///   - name: what it is about, if that is one item.
+  ///   - name: the item that it concerns, if one.
   ///   - companion: writes of another store that the same transaction makes.
   func write<Result: Sendable>(
     about name: ItemName? = nil, with companion: (any CompanionWrites)? = nil,
@@ -90,8 +90,8 @@ final class VaultCore: Sendable {
   /// Whether calls are answered.
   var isOpen: Bool { vault.withLock { $0 != nil } }
 
-  /// Waits for the running call, then drops keys and file: the keys are wiped as their memory is given back. Before that goes
-  /// from the file what was removed for good, where that waited.
+  /// Waits for the running call, removes bytes that are still due from the file, then drops keys and file. The keys are wiped as
+  /// their memory is freed.
   func close() {
     vault.withLock { (vault) in
       if !isInherited, let open = vault { open.oldBytes.removeOwed(from: open) }

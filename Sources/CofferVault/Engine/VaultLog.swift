@@ -87,7 +87,7 @@ final class VaultLog {
     var head = Digest32.zero
     /// The first row that is left and the chain before it; nil when none was dropped.
     var start: LogEntry.Trim?
-    /// What the last row about dropped rows says.
+    /// The last row about dropped rows.
     var trim: LogEntry.Trim?
   }
 
@@ -158,7 +158,7 @@ final class VaultLog {
     guard state.logSequence - min(start, state.logSequence) > longest else { return }
     let first = state.logSequence - longest / 2
     var trim: LogEntry.Trim?
-    // What the commit changes has to be there whatever is wrong with the log.
+    // The commit needs its changes sent even if the log is damaged.
     try view.database.flush()
     do throws(StoreError) {
       // A trimmed log has a row for its beginning before the first entry. No entry has the number 0.
@@ -179,9 +179,9 @@ final class VaultLog {
     start = first - 1
   }
 
-  /// Seals every row of the log anew, in its place, and follows both chains: the old one must end where the state says. What a
-  /// row tells of a record that still exists is told of its new place; a place that is empty now has no new one, and stays. So
-  /// does the beginning of a log that lost its older rows, which the row about that repeats.
+  /// Seals every row of the log again, in its place, and follows both chains: the old one must end where the state says. A row
+  /// about a record that still exists gets the record's new place. A row about an empty place stays the same, and so does the
+  /// beginning of a trimmed log, which the row about the trim repeats.
   ///
   /// - Returns: the head of the new chain.
   func reseal(
@@ -194,7 +194,7 @@ final class VaultLog {
       for (sequence, row) in rows {
         let read = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in try self.read(row, sequence, &end) }
         switch read {
-        // What the chain begins with where rows were dropped: in the clear before, and as good a beginning under the new key.
+        // The beginning of a trimmed log is not sealed, and is as valid under the new key.
         case .none: nextHead = end.head
         case .some(let entry):
           let moved = places[entry.index].map { LogEntry(entry, at: $0) } ?? entry
@@ -238,8 +238,8 @@ final class VaultLog {
 }
 
 extension LogEntry.Trim {
-  /// What stands in the place of the last row that was dropped: the head of the chain after it, and nothing else. It is not
-  /// sealed; the chain that begins with it ends at the head in the state, and the last row about dropped rows repeats it.
+  /// The beginning of a trimmed log, in place of the last dropped row: the head of the chain after it. It is not sealed. The
+  /// chain that begins with it ends at the head in the state, and the last row about dropped rows repeats it.
   init?(_ row: UnsafeRawBufferPointer, before sequence: UInt64) {
     guard let head = Digest32(row) else { return nil }
     self.init(first: sequence + 1, head: head)

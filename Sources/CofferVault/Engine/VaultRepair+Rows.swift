@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-// What is rebuilt from the rows that open, within the repair's transaction.
+// The parts that are rebuilt from rows that open, within the repair's transaction.
 extension VaultRepair {
   /// Drops the records that do not open, and writes the digests of the others.
   ///
@@ -43,8 +43,8 @@ extension VaultRepair {
     report.droppedRecords += unreadable.count
   }
 
-  /// Gives present contents that are not of a later revision than all that is kept of their past the next one: an older record of
-  /// an item opens too, and the next writes would keep what they replace in the place of what is kept already.
+  /// Gives current versions a revision above their history. An older record of an item opens too, and the next writes would
+  /// otherwise overwrite parts of the history.
   private func renumber(_ lists: inout [BucketList]) throws(StoreError) {
     var highest: [RecordIndex: UInt64] = [:]
     try forEachMeta(in: .old) { (meta, _) in

@@ -3,7 +3,7 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// One repair of a vault whose slot is open. What is written comes from parts that the key has opened.
+/// One repair of a vault whose slot is open. It writes only parts that the key has opened.
 final class VaultRepair {
   let database: any VaultRows
   let header: VaultHeader
@@ -19,11 +19,11 @@ final class VaultRepair {
   private let contradicted: Anchor?
   var report = RepairReport()
 
-  /// Chooses the header that the state belongs to, or, where no state opens, the first that the slot opens: of those whose key
-  /// comes from that of each anchor, or, where there is none, of those that are older than an anchor.
+  /// Chooses the header that the state belongs to; if no state opens, the first that the slot opens. It prefers headers whose key
+  /// comes from every anchor's, and otherwise takes one that is older than an anchor.
   ///
-  /// - Parameter invitations: those that the credentials hold.
-  /// - Throws: what an anchor that does not hold is refused with; `.unproven` for a header that only a recipient's key opens and
+  /// - Parameter invitations: those of the credentials.
+  /// - Throws: the refusal of an anchor that does not hold; `.unproven` for a header that only a recipient's key opens and
   ///   nothing proves.
   init(
     _ database: any VaultRows, slot: consuming OpenSlot, options: VaultOptions, invitations: [Invitation]
@@ -119,7 +119,7 @@ final class VaultRepair {
     return report
   }
 
-  /// An older header is authentic, and brings back the slots of its time: who was removed since has a way in again.
+  /// An older header is authentic, and brings back the slots of its time, including those of removed members.
   private func checkEpoch(_ acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) {
     guard let contradicted else { return }
     let slots = try known().summaries(inUse: slot.id)
@@ -152,7 +152,7 @@ final class VaultRepair {
     do throws(StoreError) {
       try vault.commit(.repaired, above: generation, as: replica, after: pins?.knownReplica(), epoch: epoch) {
         (key, keys) throws(StoreError) in
-        // Before the vault is: a pin that refused it would ask for what was just said.
+        // Before the vault: a pin that refused it would ask for the same consent again.
         try pins?.expect(keys.epochMark)
         return try known.next(key: key, keys, rotated: now)
       }
@@ -178,7 +178,7 @@ final class VaultRepair {
     return try mendAndVerify(rebuilding, watching: pins)
   }
 
-  /// Writes the header to both its places, and verifies what it is the header of.
+  /// Writes the header to both its places, and verifies the vault under it.
   private func mendAndVerify(_ rebuilding: Bool, watching pins: PinWatch?) throws(StoreError) -> Bool {
     try database.write { () throws(StoreError) in try putHeaders() }
     do throws(StoreError) {
@@ -255,7 +255,7 @@ final class VaultRepair {
         LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, with: slot.id, database, keys)
     }
     try VaultLog.append(LogEntry(.repaired, by: .current, time: now), to: &state, with: slot.id, database, keys)
-    // Nobody knows what the file still holds.
+    // The file may hold anything.
     state.scrub = database.canRemoveOldBytes
     if let former { state.note(former) }
     state.note(replica)
@@ -263,17 +263,17 @@ final class VaultRepair {
     return state
   }
 
-  /// The generation of an unreadable state, as its row says in the clear. Not proven; beyond what a vault can come to in its life
-  /// it is a flipped bit, or someone's attempt to use the numbers up.
+  /// The generation in the clear of an unreadable state. It is not proven. A number beyond the life of a vault is a flipped bit,
+  /// or an attempt to use the numbers up.
   private func statedGeneration() throws(StoreError) -> UInt64 {
     let most: UInt64 = 1 << 48
     guard let stated = try StoredParts.statedGeneration(database), stated < most else { return 0 }
     return stated
   }
 
-  /// Writes the chosen header wherever another, or none, stands.
+  /// Writes the chosen header in place of another or a missing one.
   ///
-  /// - Throws: `.conflict` where another process has written one since: what it wrote is not to be taken back.
+  /// - Throws: `.conflict` if another process has written one since, which must stay.
   private func putHeaders() throws(StoreError) {
     try checkUnchanged()
     seen = [headerDigest, headerDigest]

@@ -4,8 +4,8 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// What has been verified of a vault: the header that its slot opened, the keys, the state, and the digests and lists that the
-/// state's root speaks for. Only ``refresh()`` and what a commit of this process made change it.
+/// The verified parts of a vault: the header that its slot opened, the keys, the state, and the digests and lists under the
+/// state's root. Only ``refresh()`` and commits of this process change it.
 final class VerifiedView {
   let database: any VaultRows
   let place: VaultPlace
@@ -20,18 +20,18 @@ final class VerifiedView {
   private(set) var keys: Subkeys
   private(set) var state: VaultState
   private(set) var tree: DigestTree
-  /// Verified lists by bucket, kept while the bucket's digest stays what it was.
+  /// Verified lists by bucket, kept while the bucket's digest is unchanged.
   private var lists: [Int: BucketList] = [:]
-  /// What was found in the verified lists' records, by bucket; nil where nobody has looked.
+  /// Notes of the records in verified lists, by bucket; nil before the first look.
   var notes = BucketNotes()
   /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
   private var dataVersion: Int64?
-  /// What this machine remembers of the vault; nil where no folder for pins was given.
+  /// This machine's memory of the vault; nil without a folder of pins.
   var pins: PinWatch?
   /// Whether the slot opens this vault no more: only unlocking anew helps.
   private(set) var isOver = false
 
-  /// What the vault's key must come from, beside this machine's pin and the key that is held.
+  /// Keys that the vault's key must come from, beside this machine's pin and the held key.
   private let anchors: [Anchor]
   /// What ``check(_:)`` has found to hold of which header: an agent's clients ask with each request.
   private var proven: (header: Digest32, invitations: Set<Invitation>) = (.zero, [])
@@ -75,21 +75,21 @@ final class VerifiedView {
     try StoredParts.checked(place, body)
   }
 
-  /// Reads what this machine remembers, before the transaction whose state is compared with it: every commit that the pin knows
-  /// of was made by then.
+  /// Reads this machine's memory before the transaction whose state is compared with it: every commit in the pin was made by
+  /// then.
   func readPin() throws(StoreError) {
     try pins?.read()
     isPinRead = true
   }
 
-  /// Within a transaction: notices commits by others and verifies what they left, down to the digests.
+  /// Within a transaction: notices commits by others and verifies them, down to the digests.
   func refresh() throws(StoreError) {
     defer { isPinRead = false }
     let version = try database.dataVersion()
     guard version != dataVersion else { return }
     try database.recheckSchema()
-    // Others of this machine may have seen more than this process has: what they saw was put back, else. Read within the
-    // transaction it may know of a later commit than that sees: what is refused for this is asked once more.
+    // Other processes of this machine may have seen more. Read within the transaction, the pin may know a later commit than the
+    // transaction sees: a refusal for that reason is checked again.
     if !isPinRead { try pins?.read() }
     let former = keys.epochMark
     try reloadHeader()
@@ -97,7 +97,7 @@ final class VerifiedView {
     try checkProgress(to: next)
     try pins?.check(next, key: keys.epochMark)
     let held = keys.epochMark == former ? self.tree : nil
-    // What is in doubt is read whole.
+    // A view in doubt is read whole.
     var read: DigestTree?
     if database.isRemote, dataVersion != nil, held != nil { read = try LogFollowing(view: self).digests(of: next) }
     let tree = if let read { read } else { try StoredParts.readDigests(database, keys, expecting: next.root, from: held) }
@@ -109,8 +109,8 @@ final class VerifiedView {
     pins?.remember(state, key: keys.epochMark)
   }
 
-  /// A later transaction never sees an older commit, so a state that does was put back while the vault was open. An old state is
-  /// authentic; only what this process remembers tells it from the present one.
+  /// A later transaction never sees an older commit, so such a state was put back while the vault was open. An old state is
+  /// authentic; only this process's memory tells it from the current one.
   private func checkProgress(to next: VaultState) throws(StoreError) {
     guard next.generation >= state.generation else {
       throw StoredParts.putBack(
@@ -158,7 +158,7 @@ final class VerifiedView {
       for invitation in invitations { known.append(try invitation.anchor()) }
       return try header.openBody(keys, proving: known)
     }
-    // Those of several clients; who asks with others has the header opened again.
+    // Those of several clients. For other invitations the header is opened again.
     if proven.invitations.count > Self.mostProven { proven.invitations = [] }
     proven.invitations.formUnion(invitations)
   }
@@ -190,10 +190,10 @@ final class VerifiedView {
     keysAreInDoubt = false
   }
 
-  /// The list of `bucket` as the verified digests have it.
+  /// The list of `bucket` according to the verified digests.
   ///
-  /// - Parameter fresh: read the rows even when a verified list is kept: a write must notice rows that were changed behind
-  ///   it, or it would bless what it then leaves in place.
+  /// - Parameter fresh: read the rows even if a verified list is kept. A write must notice rows that were changed behind it, or
+  ///   it would seal them as genuine.
   func list(of bucket: Int, fresh: Bool = false) throws(StoreError) -> BucketList {
     if !fresh, let kept = lists[bucket] { return kept }
     var list = BucketList()
@@ -269,7 +269,7 @@ final class VerifiedView {
     keysAreInDoubt = true
   }
 
-  /// Goes on with what was just committed.
+  /// Continues with the commit just made.
   func take(_ sealed: SealedChange) {
     state = sealed.state
     tree.take(sealed.tree)
@@ -280,16 +280,15 @@ final class VerifiedView {
   /// Says in the state that is about to be sealed whether the file holds bytes that an older key, or an older slot, opens.
   func setOldBytesRemain(_ remain: Bool) { state.scrub = remain && marksOldBytes }
 
-  /// Whether the state says that old bytes remain, for a later write to remove them. Of a server's it never does: what was there
-  /// stays in row versions, in the server's log and in its backups, for as long as those who run it keep them, and nobody here
-  /// can remove it.
+  /// Whether the state says that old bytes remain, for a later write to remove. Never for a server: old bytes stay in row
+  /// versions, in its log and its backups as long as its operators keep them.
   var marksOldBytes: Bool { database.canRemoveOldBytes }
 
   /// Goes on, within the write transaction that rotates the vault's key, under `next` and its header. The set is empty until the
   /// records are put into it again.
   func begin(_ next: VaultHeader, keys nextKeys: consuming Subkeys, logHead: Digest32) throws(StoreError) {
     state.logHead = logHead
-    // Until the file was rewritten, its free pages hold what the old key opens.
+    // Until the file is rewritten, its free pages hold bytes that the old key opens.
     state.scrub = marksOldBytes
     keys = nextKeys
     try replaceHeader(with: next)
@@ -334,8 +333,7 @@ final class VerifiedView {
 }
 
 extension VerifiedView {
-  /// The state of the vault at hand where these keys open it; what a file of the same vault and epoch states counts only then, as
-  /// anyone could have written it.
+  /// The state of the vault at hand if these keys open it. Anyone could have written the state of a file that they do not open.
   func state(of other: any VaultRows) throws(StoreError) -> VaultState? {
     try other.read { () throws(StoreError) in
       do throws(StoreError) {
