@@ -1,15 +1,14 @@
 public import CofferPlatform
 
 extension UnlockedVault {
-  /// Checks that the key of `copy`, where that is a copy of this vault, is of this vault's history: the present one, a later one
-  /// that comes from it, or an older one. A vault of another id passes.
+  /// Checks that the key of `copy`, if that is a copy of this vault, belongs to this vault's history: the current key, a later
+  /// one that comes from it, or an older one. A vault of another id passes.
   ///
   /// - Parameters:
   ///   - copy: the other vault.
-  ///   - acceptingOlderKey: whether an older key will do: whoever had it can make such a copy, also somebody who was removed
-  ///     since.
-  /// - Throws: `StoreError` `.forked` for a key of another history, `.rolledBack` for an older one that nobody accepts; what
-  ///   reading throws.
+  ///   - acceptingOlderKey: whether to accept an older key. Anyone who had it can make such a copy, including a removed member.
+  /// - Throws: `StoreError` `.forked` for a key of another history, `.rolledBack` for an older key that is not accepted; the
+  ///   errors of reading.
   public borrowing func checkCopy(_ copy: borrowing UnlockedVault, acceptingOlderKey: Bool = false) throws(StoreError) {
     guard id == copy.id else { return }
     try copy.core.read { (copy) throws(StoreError) in
@@ -19,8 +18,8 @@ extension UnlockedVault {
 }
 
 extension LockedVault {
-  /// Unlocks a copy of a vault whatever nobody has proven of it: whoever asks compares it by
-  /// ``UnlockedVault/checkCopy(_:acceptingOlderKey:)`` before anything of it is shown.
+  /// Unlocks a copy of a vault without proof. The caller compares it by ``UnlockedVault/checkCopy(_:acceptingOlderKey:)`` before
+  /// it shows anything of it.
   package func unlockCopy(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options, trust: .caller))
   }

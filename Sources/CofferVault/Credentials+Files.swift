@@ -6,11 +6,10 @@ public import SystemPackage
 extension Credentials {
   /// The key file at `path`, read into guarded memory and nowhere else.
   ///
-  /// A file that other users can read is noted in the log `coffer`, as the command line does. A named pipe is read to its end:
-  /// the call waits for whoever writes it.
+  /// A file that other users can read is noted in the log `coffer`. A named pipe is read to its end, which may block.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be
-  ///   read, `.tooLarge` above 1 MiB.
+  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` if it is missing, `.denied` if it may not be read,
+  ///   `.tooLarge` above 1 MiB.
   public init(keyFileAt path: FilePath) throws(StoreError) { self.init(keyFile: try Self.keyFile(at: path)) }
 
   /// The passphrase in the file at `path`, without one line end after it. A named pipe is read to its end, as a key file is.
@@ -66,7 +65,7 @@ extension Credentials {
   }
 }
 
-// What the command line reads is read by the same calls.
+// The calls by which the command line reads its files.
 extension Credentials {
   /// What `read` makes of the file that `variable` names; nil where it is not set, or empty, as shells often leave it.
   private static func fromEnvironment(
@@ -81,7 +80,7 @@ extension Credentials {
     guard let folder = try EnvironmentVariable.text("CREDENTIALS_DIRECTORY"), !folder.isEmpty else { return nil }
     let path = FilePath(folder).appending("coffer.passphrase")
     guard path.withPlatformString({ access($0, F_OK) }) == 0 else { return nil }
-    // systemd may let the service in by a list of access rights (acl(5)), whose mask is what the mode shows as the group's.
+    // systemd may grant access to the service by an access list (acl(5)), whose mask appears as the group's mode.
     return try passphrase(at: path, warning: false)
   }
 
@@ -90,7 +89,7 @@ extension Credentials {
     try SecretFile.content(of: path, limit: SecretFile.largestKey, what: "the key file")
   }
 
-  /// The content of an identity file, each line of which was found to be what it should be.
+  /// The content of an identity file, after each line was checked.
   package static func identity(at path: FilePath) throws(StoreError) -> SecretBytes {
     let content = try SecretFile.content(of: path, limit: SecretFile.largestIdentity, what: "the identity")
     do throws(StoreError) { try Identity.check(content) } catch {

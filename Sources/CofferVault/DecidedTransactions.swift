@@ -2,22 +2,22 @@ package import CofferPlatform
 package import CofferStorage
 internal import FoundationEssentials
 
-/// The record of transactions over both stores that a vault decided. It is unsealed and says nothing of items: whoever next takes
-/// the plain store's lock can settle what a killed process left, without any key.
+/// The record of transactions over both stores that a vault decided. It is unsealed and says nothing of items, so the next
+/// process with the plain store's lock can settle the remains of a killed one without any key.
 package enum DecidedTransactions {
   /// How long ``settle(_:in:)`` waits for another writer of the vault, in milliseconds: its caller holds the plain store's lock,
   /// for which others wait 5 s.
   private static let patience: Int32 = 1_000
 
-  /// What a vault lends to the plain stores beside it.
+  /// The lookup that a vault lends to the plain stores beside it.
   package static let lookup = DecisionLookup(
     outcome: { (transaction, place) throws(StoreError) in try outcome(of: transaction, in: VaultPlace(place)) },
     settle: { (transaction, place) throws(StoreError) in try settle(transaction, in: VaultPlace(place)) },
     forget: { (transactions, place) throws(StoreError) in try forget(transactions, in: VaultPlace(place)) })
 
-  /// What the vault at `place` has recorded of `transaction`; nil where that is nothing. Writes nothing.
+  /// The outcome of `transaction` in the vault at `place`; nil if none is recorded. Writes nothing.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be read.
+  /// - Throws: ``/CofferPlatform/StoreError`` if the vault's file cannot be read.
   package static func outcome(of transaction: TransactionID, in place: VaultPlace) throws(StoreError) -> TransactionOutcome? {
     let database = try place.rowsToRead(patience: patience)
     return try database.read { () throws(StoreError) in try database.outcomes.outcome(of: transaction) }

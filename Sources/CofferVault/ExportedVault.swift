@@ -2,7 +2,7 @@ package import CofferPlatform
 internal import CofferStorage
 package import SystemPackage
 
-/// What is stored under a name, as an export takes it: of an expired item too.
+/// The content of a name for an export, of an expired item too.
 package enum StoredContent: Sendable {
   case absent
   /// Another program made it so: Coffer's own items always have a value.
@@ -43,12 +43,12 @@ package enum ExportedVault {
     return count
   }
 
-  /// Makes one of items that somebody else reads, such as an agent.
+  /// Makes one from items that another reader has, such as an agent.
   ///
   /// - Parameters:
-  ///   - found: what is said of the items, then of their fields.
-  ///   - contents: reads what is stored under some names.
-  ///   - check: is called before the new vault gets its name; throws where not all that was read is of one moment.
+  ///   - found: the descriptions of the items, then of their fields.
+  ///   - contents: reads the content of some names.
+  ///   - check: called before the new vault gets its name; throws if the reads were not of one moment.
   package static func make(
     at target: VaultPlace, of vault: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
     pins: FilePath?, _ found: [ItemDescriptions], contents: ([ItemName]) throws(StoreError) -> [StoredContent],
@@ -84,7 +84,7 @@ package enum ExportedVault {
     return metas
   }
 
-  /// What is thrown where a service that is to be exported has no item.
+  /// The error for a service without an item.
   package static func noItems(of service: String, _ vault: VaultPlace) -> StoreError {
     StoreError(
       .notFound, "no item is of this service", key: service, place: vault.description, cure: "check its spelling")

@@ -27,8 +27,8 @@ extension UnlockedVault {
     }
   }
 
-  /// The items and fields that were deleted and can be brought back, by name. What was deleted with its item is not told of: it
-  /// comes back with it.
+  /// The deleted items and fields that can be restored, by name. Fields that were deleted with their item are not listed; they
+  /// come back with it.
   public borrowing func deleted(service: String? = nil) throws(StoreError) -> [VaultRevision] {
     try core.read { (vault) throws(StoreError) in try vault.items.history.deleted(service: service) }
   }
@@ -49,10 +49,10 @@ extension UnlockedVault {
     }
   }
 
-  /// Brings back what was last deleted of `name`, an item with the fields that were deleted with it.
+  /// Restores the last deletion of `name`, an item with the fields that were deleted with it.
   ///
-  /// - Throws: `StoreError` `.notFound` where nothing of it is kept, or where it is a field of an item that is not there;
-  ///   `.alreadyExists` where there is such an item; and what writing throws.
+  /// - Throws: `StoreError` `.notFound` if nothing of it is kept, or if it is a field of a missing item; `.alreadyExists` if
+  ///   there is such an item; the errors of writing.
   @discardableResult
   public borrowing func undelete(_ name: ItemName) throws(StoreError) -> VaultItem {
     try about(name) { () throws(StoreError) in

@@ -2,7 +2,7 @@ public import CofferPlatform
 internal import CofferStorage
 
 extension UnlockedVault {
-  /// What opens the vault: its slots with their labels, by id.
+  /// The slots with their labels, by id.
   public borrowing func slots() throws(StoreError) -> [VaultStatus.Slot] {
     try core.read { (vault) throws(StoreError) in
       vault.slots.summaries
@@ -33,7 +33,7 @@ extension UnlockedVault {
   }
 
   /// Adds a slot for a recipient, who opens the vault with the identity that `recipient` belongs to. Nobody else learns that
-  /// identity, this process included.
+  /// identity, including this process.
   ///
   /// - Throws: as ``addSlot(_:label:cost:)``, and `.damaged` for a recipient that is no public key.
   @discardableResult
@@ -155,7 +155,7 @@ extension UnlockedVault {
 
   /// What becomes of the vault's key when a passphrase changes.
   public enum KeyChange: Sendable {
-    /// A new key: whoever has the old passphrase and an old copy of the file opens nothing that is written from now on.
+    /// A new key: an old passphrase with an old copy of the file opens no later content.
     case renewed
     /// The same key. Quick in a large vault, and enough when nobody knows the old passphrase: with it, an old copy of the file
     /// gives away the key that is still in use.

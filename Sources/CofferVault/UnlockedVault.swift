@@ -73,9 +73,9 @@ public struct UnlockedVault: ~Copyable, Sendable {
     try find(ItemQuery(service: service)).items()
   }
 
-  /// What a listing says of the fields of an item, by name; none where it has none.
+  /// The listing of an item's fields, by name; empty if it has none.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/notFound`` where there is no such item.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/notFound`` if there is no such item.
   public borrowing func fields(of name: ItemName) throws(StoreError) -> [VaultItem] {
     try about(name) { () throws(StoreError) in
       guard let fields = try core.read({ (vault) throws(StoreError) in try vault.items.fields(of: name) }) else {
@@ -126,7 +126,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   }
 }
 
-// What a vault tells of itself.
+// The vault's reports about itself.
 extension UnlockedVault {
   /// Checks everything a vault holds without decrypting a value: both headers, state, lists, digests, root, the log's chain,
   /// both tags of every row of both tables, that there is no row more, and every page of the file.
@@ -135,21 +135,21 @@ extension UnlockedVault {
   /// - Throws: `StoreError` `.tampered`, `.damaged`.
   public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport {
     try core.run { (vault) throws(StoreError) in
-      // Of a server's rows, what is remembered while the state is the same is asked for again.
+      // Memory of a server's rows is read again even if the state is the same.
       if vault.view.database.isRemote { vault.view.forget() }
       return try vault.read { (vault) throws(StoreError) in try vault.verify(progress) }
     }
   }
 
-  /// What is known of the vault: for `status`.
+  /// The status of the vault.
   public borrowing func status() throws(StoreError) -> VaultStatus {
     try core.read { (vault) throws(StoreError) in
       vault.status
     }
   }
 
-  /// Removes from the file what was removed for good, where that waited as many removals came one after the other. Whoever keeps
-  /// a vault open calls it now and then; it writes nothing where nothing waits.
+  /// Removes remains of removals from the file, if that was postponed because many followed each other. Call it now and then
+  /// while a vault stays open; it writes nothing if nothing is due.
   package borrowing func removeOldBytes() throws(StoreError) {
     try core.run { (vault) throws(StoreError) in vault.oldBytes.removeOwedWhenDue(from: vault) }
   }
@@ -171,8 +171,8 @@ extension UnlockedVault {
     }
   }
 
-  /// What someone who is to trust this vault needs to know of it: its id, and what its key is known by. It is to be given by a
-  /// way that nobody can change, and anew when a slot was removed.
+  /// The vault's id and the mark of its key, for a person or machine that is to trust this vault. Send it over a channel that
+  /// nobody can tamper with, and again after a slot was removed.
   public borrowing func invitation() throws(StoreError) -> Invitation {
     try core.read { (vault) throws(StoreError) in Invitation(vault: vault.view.id, key: vault.view.keys.epochMark) }
   }
@@ -213,7 +213,7 @@ extension UnlockedVault {
     }
   }
 
-  /// Reads some of what an index needs, where one is kept; true when there is nothing more to read.
+  /// Reads part of the index, if one is kept; true once nothing is left to read.
   package borrowing func prepareIndex(most: Int) throws(StoreError) -> Bool {
     try core.read { (vault) throws(StoreError) in try vault.prepareIndex(most: most) }
   }

@@ -4,7 +4,7 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
-/// What a vault store needs while its changes are observed.
+/// The state of a vault store that is observed.
 final class VaultObservation: Sendable {
   /// The items as observers know them.
   struct Known {
@@ -15,7 +15,7 @@ final class VaultObservation: Sendable {
     var versions: [String: RecordVersion]
   }
 
-  /// What a look has found: a later commit than what was known.
+  /// The result of a look: a later commit than the known one.
   fileprivate struct Survey {
     enum Items {
       /// All that there are.
@@ -29,10 +29,10 @@ final class VaultObservation: Sendable {
     let items: Items
   }
 
-  /// Held from before a commit until it is told, so that what is told has the order of the commits. Nil while the vault cannot be
-  /// read, and until it is first looked at.
+  /// Held from before a commit until it is reported, so that reports have the order of the commits. Nil while the vault cannot be
+  /// read, and before the first look.
   let known = Mutex<Known?>(nil)
-  /// What is known is of before the vault was locked.
+  /// The knowledge is from before the vault was locked.
   let isStale = Atomic<Bool>(false)
   let isScheduled = Atomic<Bool>(false)
   let queue = DispatchQueue(label: "coffer.vault", qos: .utility)
@@ -52,7 +52,7 @@ final class VaultObservation: Sendable {
 }
 
 extension VaultStore {
-  /// Runs `body`, which commits and returns what it changed, and tells observers.
+  /// Runs `body`, which commits and returns its changes, and notifies observers.
   func telling(
     with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout CofferVault.Change) throws(StoreError) -> [String: CofferStorage.Change.Cause]
@@ -65,8 +65,8 @@ extension VaultStore {
     try observation.known.withLock { (known) throws(StoreError) in
       var (others, own) = (VaultObservation.Survey?.none, [String: RecordVersion]())
       let done = try write(with: companion) { (vault, change) throws(StoreError) in
-        // Under the lock of writers: nobody comes between what is found here and the commit. It stands whatever this finds; what
-        // is not found is found at the next look.
+        // Under the lock of writers: nobody comes between this survey and the commit. The commit stands even if the survey fails;
+        // the next look finds the rest.
         if known != nil { do throws(StoreError) { others = try vault.items.survey(service, since: known) } catch {} }
         let done = try body(vault, &change)
         own = try vault.items.versions(done.keys, service: service, after: change)
@@ -77,7 +77,7 @@ extension VaultStore {
       guard !changes.isEmpty else { return }
       feed.send(.changes(changes))
       for name in done.keys { known?.versions[name] = own[name] }
-      // As above. Whoever has committed since then is not taken for this store.
+      // As above. Later commits by others are not taken for this store's.
       do throws(StoreError) { try follow(&known) } catch {}
     }
   }
@@ -119,7 +119,7 @@ extension VaultStore {
       }
     }
     observation.isStale.store(true, ordering: .relaxed)
-    // At once: what is committed after the subscription is new, however soon that is.
+    // At once: any commit after the subscription is new.
     try look(isFirst: true)
     return watch
   }
@@ -133,15 +133,15 @@ extension VaultStore {
     }
   }
 
-  /// Finds what others committed, and what they are committing: the log's file is written before a commit can be seen, and
-  /// nothing is heard of the latter. Whoever commits holds the lock of writers until then: once it is ours, what was written can
+  /// Finds commits by others, also those in progress: the log's file is written before a commit can be seen, and the commit
+  /// itself causes no event. A writer holds the lock of writers until its commit: once this process gets the lock, the commit can
   /// be read.
   ///
-  /// - Parameter pauses: after which it looks again where there can be no such lock.
+  /// - Parameter pauses: after which it looks again if there can be no such lock.
   private func lookWithWriters(_ pauses: ArraySlice<DispatchTimeInterval>) {
     var obstacle: StoreError.Kind?
     do throws(StoreError) {
-      // At once what can be seen already, which somebody else may have committed than who is heard of.
+      // At once: commits that can be seen already may be those of another process than the one that caused the event.
       try look()
       try look { (last) throws(StoreError) in
         do throws(StoreError) {
@@ -156,7 +156,7 @@ extension VaultStore {
       return lookAgain(after: Self.pause, pauses)
     }
     switch obstacle {
-    // Somebody who was stopped in the midst of a commit may go on at any time.
+    // A process that was stopped during a commit may continue at any time.
     case .busy: lookAgain(after: Self.pause, pauses)
     case .readOnly: if let pause = pauses.first { lookAgain(after: pause, pauses.dropFirst()) }
     default: break
@@ -167,17 +167,17 @@ extension VaultStore {
     observation.queue.asyncAfter(deadline: .now() + pause) { [weak self] in self?.lookWithWriters(pauses) }
   }
 
-  /// Finds what others committed. A commit of this store is known already: looking costs two reads of the state then.
+  /// Finds commits by others. After a commit of this store, looking costs two reads of the state.
   private func look(isFirst: Bool = false) throws(StoreError) {
     try look(isFirst: isFirst) { (last) throws(StoreError) in
       try read { (vault) throws(StoreError) in try vault.items.survey(service, since: last) }
     }
   }
 
-  /// Tells what `survey` finds.
+  /// Reports the findings of `survey`.
   ///
-  /// - Parameter isFirst: whether it is the look with which the watch begins, before which nobody was told anything.
-  /// - Throws: what keeps it from a server for now. Observers are told what they missed once it is called again.
+  /// - Parameter isFirst: whether it is the first look of the watch, before which nobody was notified.
+  /// - Throws: the failure of a server for now. The next call reports what was missed.
   private func look(
     isFirst: Bool = false, _ survey: (VaultObservation.Known?) throws(StoreError) -> VaultObservation.Survey?
   ) throws(StoreError) {
@@ -188,11 +188,11 @@ extension VaultStore {
         guard let found = try survey(known) else { return }
         let changes = Self.take(found, &known)
         if !changes.isEmpty { observation.feed?.send(.changes(changes)) }
-        // Whoever read when access was told last may have read before a commit that this look found, and took for known.
+        // An observer that read after the last change of access may have read before a commit that this look takes for known.
         if !wasKnown, !isFirst { observation.feed?.send(.access) }
       } catch {
         guard held.vaultPlace.url == nil || ![.unreachable, .busy].contains(error.kind) else { throw error }
-        // Locked, or of no more use: whoever reads gets the error, and unlocking is told.
+        // Locked, or no longer usable: reads fail, and unlocking is reported.
         if known != nil { observation.feed?.send(.access) }
         known = nil
       }
@@ -206,9 +206,9 @@ extension VaultStore {
     [.milliseconds(20), .milliseconds(500), .seconds(5), .seconds(30)]
   }
 
-  /// Has `found` be what is known.
+  /// Replaces the knowledge by `found`.
   ///
-  /// - Returns: the changes; none where nothing was known.
+  /// - Returns: the changes; none if nothing was known.
   private static func take(
     _ found: VaultObservation.Survey, _ known: inout VaultObservation.Known?
   ) -> [CofferStorage.Change] {
@@ -275,7 +275,7 @@ extension ItemTable {
       generation: state.generation, logged: state.logSequence, header: view.headerDigest, items: items ?? .all([:]))
   }
 
-  /// What the log tells of since `last`, in its order; nil where it tells of something else than items, or of more than
+  /// The changes in the log since `last`, in its order; nil if it has other entries than those about items, or more than
   /// ``mostFollowed``.
   private func followed(
     _ service: String, since last: VaultObservation.Known
@@ -319,7 +319,7 @@ extension ItemTable {
   /// Rows of the log that are followed: each is read by itself, which for more takes longer than a listing of few items.
   private static var mostFollowed: UInt64 { 64 }
 
-  /// What `batch` will do: a removal of what is not there does nothing.
+  /// The effects of `batch`: a removal of a missing item has none.
   func effects(of batch: Batch<Vault>, service: String) throws(StoreError) -> [String: CofferStorage.Change.Cause] {
     var effects: [String: CofferStorage.Change.Cause] = [:]
     for (account, write) in batch.writes {

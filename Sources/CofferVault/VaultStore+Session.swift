@@ -1,7 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
 
-// What a logout asks: the sealed descriptions of the items, and no value.
+// Reads the sealed descriptions of items for a logout, and no value.
 extension VaultStore {
   /// The service whose items these are.
   public var part: String { service }

@@ -69,7 +69,7 @@ public final class VaultStore: Store {
 
   /// Runs `body` in one read transaction of the unlocked vault.
   ///
-  /// - Parameter name: what it is about, if that is one item.
+  /// - Parameter name: the item that it concerns, if one.
   func read<Result: Sendable>(
     about name: ItemName? = nil, _ body: (OpenVault) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -155,12 +155,12 @@ extension VaultStore {
     }
   }
 
-  /// What is told of changes to the items of ``service``: this process's commits through this store as they are made, all others
-  /// as soon as the vault's files change. While the vault is locked the others cannot be told by name: unlocking it, as locking
-  /// does, tells ``ChangeFeed/Event/access``.
+  /// Changes to the items of ``service``: commits of this process through this store as they are made, all others once the
+  /// vault's files change. While the vault is locked, changes by others have no names; unlocking and locking send
+  /// ``ChangeFeed/Event/access``.
   public var changes: ChangeFeed { observation.feed(of: self) }
 
-  /// What the vault's file has recorded of transactions, which tells it to anybody, without a key.
+  /// The vault's record of transactions, which anybody can read without a key.
   public var decisions: DecisionLookup? { DecidedTransactions.lookup }
 
   /// A vault on a server shares its transactions with what else is in that database.

@@ -180,7 +180,7 @@ typealias Digest32 = Block32<DigestRole>
 /// An X25519 public key.
 typealias PublicKey32 = Block32<PublicKeyRole>
 
-/// What a vault's key of one epoch is known by: it comes from the key, and does not give it away.
+/// The mark of a vault's key of one epoch: derived from the key, without giving it away.
 typealias KeyMark = Block32<KeyMarkRole>
 
 /// The 24-byte nonce of XChaCha20-Poly1305: long enough to be drawn at random without counting messages.

@@ -1,6 +1,6 @@
 internal import CofferMemory
 
-/// A cursor over the bytes of one part of a vault. Every read checks its bounds; ``end()`` refuses what is left over.
+/// A cursor over the bytes of one part of a vault. Every read checks its bounds; ``end()`` refuses remaining bytes.
 struct ByteReader {
   private let bytes: UnsafeRawBufferPointer
   private(set) var offset = 0
@@ -65,7 +65,7 @@ struct ByteReader {
     return try take(count)
   }
 
-  /// What a later version says at the end of a structure, of which this one looks at nothing.
+  /// An extension by a later version at the end of a structure, which this version skips.
   ///
   /// - Returns: its length.
   @discardableResult
@@ -89,7 +89,7 @@ struct ByteReader {
 }
 
 extension FormatError {
-  /// Reads all of `bytes` with `body`, and refuses what it leaves over.
+  /// Reads all of `bytes` with `body`, and refuses remaining bytes.
   static func reading<Result: ~Copyable>(
     _ bytes: UnsafeRawBufferPointer, of part: String, _ body: (inout ByteReader) throws(FormatError) -> Result
   ) throws(FormatError) -> Result {

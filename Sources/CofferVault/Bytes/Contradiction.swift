@@ -12,11 +12,11 @@ struct Contradiction: Error, Equatable {
 
   /// Where it is known from.
   enum Source: Hashable, Sendable {
-    /// What this machine saw last.
+    /// This machine's memory.
     case pin
-    /// What the slot held, under the secret that opened it.
+    /// The content of the slot, under the secret that opened it.
     case slot
-    /// What somebody who has the vault gave.
+    /// An invitation from a person.
     case invitation
     /// The key that this process has the vault open with.
     case heldKey

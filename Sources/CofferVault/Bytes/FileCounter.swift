@@ -1,12 +1,11 @@
 internal import CofferStorage
 
-/// The numbers of eight bytes that a vault, a pin or a log row holds: generations, epochs, revisions, counts, places in the log
-/// and times.
+/// The numbers of eight bytes in a vault, a pin or a log row: generations, epochs, revisions, counts, places in the log and
+/// times.
 ///
-/// A file says what it likes. None of these can be above ``most``, so that no sum or difference of two of them leaves its type:
-/// ``ByteReader`` hands them out checked, and has no other way to read eight bytes. A writer goes on to the next with
-/// ``next(_:_:)``. A vault that is written once in a microsecond comes to the limit after 146 000 years; as a time it is in the
-/// year 146 million.
+/// A file can contain any number. ``ByteReader`` refuses those above ``most`` and has no other way to read eight bytes, so no sum
+/// or difference of two leaves its type. A writer counts with ``next(_:_:)``. A vault that is written once in a microsecond
+/// reaches the limit after 146 000 years; as a time it is in the year 146 million.
 enum FileCounter {
   static let most: UInt64 = 1 << 62
 
@@ -19,7 +18,7 @@ enum FileCounter {
   }
 }
 
-/// Numbers that are read as they are: whatever they say, sums of two fit in an `Int`.
+/// Numbers that need no bound: sums of any two fit in an `Int`.
 protocol ShortNumber: FixedWidthInteger {}
 extension UInt8: ShortNumber {}
 extension UInt16: ShortNumber {}

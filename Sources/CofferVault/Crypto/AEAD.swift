@@ -58,7 +58,7 @@ enum AEAD {
 
 /// ISO/IEC 7816-4 padding, a byte 0x80 and zeros, so that sizes show as classes. The same as libsodium's `sodium_pad` makes.
 enum Padding {
-  /// What is said about an item: names, label, attributes.
+  /// The description of an item: names, label, attributes.
   static let metaBlock = 128
 
   /// Values below 2 048 bytes come in steps of 256; above, in eight steps for each doubling: at most an eighth is added.
@@ -77,11 +77,11 @@ enum Padding {
     for place in count + 1..<buffer.count { buffer[place] = 0 }
   }
 
-  /// How many bytes of `buffer` are content.
+  /// The number of content bytes in `buffer`.
   ///
-  /// Time tells how long the padding is, and so the length of the content, which is no secret to whoever can measure in this
-  /// process. libsodium's `sodium_unpad` hides that as well, at three times the cost of decrypting; and nobody can choose what is
-  /// unpadded here without the key, as its tag was checked.
+  /// Its time depends on the length of the padding, and so of the content, which is no secret from anyone who can measure in this
+  /// process. libsodium's `sodium_unpad` hides that too, at three times the cost of decrypting. Nobody can choose the buffer
+  /// without the key, because its tag was checked.
   ///
   /// - Parameter block: the block size for a content of that length; another length of `buffer` would be a second encoding.
   static func unpadded(

@@ -14,7 +14,7 @@ struct CommittedBox: Hashable, Sendable {
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// What the box is for: the two labels of its keys.
+  /// The purpose of a box: the two labels of its keys.
   struct Purpose: Sendable {
     fileprivate let encryption: Label
     fileprivate let commitment: Label

@@ -125,9 +125,9 @@ enum PlainHash {
   }
 }
 
-/// What a keyed hash is for: BLAKE2b's 16-byte personalisation, the text padded with zeros.
+/// The purpose of a keyed hash: BLAKE2b's 16-byte personalization, the text padded with zeros.
 ///
-/// Every use of a key has a label of its own, so no output of one use can be an output of another.
+/// Every use of a key has its own label, so no output of one use can be an output of another.
 struct Label: Sendable {
   private let words: (UInt64, UInt64)
 

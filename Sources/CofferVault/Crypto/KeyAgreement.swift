@@ -13,7 +13,7 @@ enum KeyAgreement {
 
   /// Lends the shared secret of `secret` and `publicKey`, then wipes it.
   ///
-  /// - Throws: ``FormatError/damaged(_:_:)`` for a point of low order, whose shared secret is zero whatever the secret key.
+  /// - Throws: ``FormatError/damaged(_:_:)`` for a point of low order, whose shared secret is zero for every secret key.
   static func withShared<Result: ~Copyable>(
     _ secret: UnsafeRawBufferPointer, _ publicKey: PublicKey32, part: String,
     _ body: (UnsafeRawBufferPointer) throws(FormatError) -> Result

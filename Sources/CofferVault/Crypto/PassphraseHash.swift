@@ -8,7 +8,7 @@ enum PassphraseHash {
   /// A passphrase is typed or generated: longer input is a file given by mistake.
   static let longestPassphrase = 1024
 
-  // The costs that a file may ask of its reader, since whoever writes the file chooses them.
+  // The costs that a file may ask of its reader. The writer of the file chooses them.
   /// 64 passes over 256 MiB take about 7 s here.
   static let passes: ClosedRange<UInt32> = 1...64
   /// Below 8 MiB the hash is hardly memory-hard; above 2 GiB ordinary machines cannot run it.

@@ -47,7 +47,7 @@ struct DatabaseFile: ~Copyable {
 
   deinit { OpenDatabaseFiles.shared.release(identity) }
 
-  /// What the file's first bytes say now.
+  /// The file's header.
   borrowing func header() throws(StoreError) -> DatabaseHeader {
     try withUnsafeTemporaryAllocation(byteCount: DatabaseHeader.byteCount, alignment: 8) { head throws(StoreError) in
       let count = pread(descriptor, head.baseAddress, head.count, 0)
@@ -148,10 +148,10 @@ struct DatabaseHeader {
   /// Bytes of a file with as many pages as may be.
   let mostBytes: Int
 
-  /// Reads what was found at the head of `file`; fewer than 100 bytes when the file ended there.
+  /// Reads the head of `file`, fewer than 100 bytes if the file ended there.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault`` for another kind of file,
-  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for what was a vault once.
+  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for a former vault.
   init(_ head: UnsafeRawBufferPointer, file: FilePath) throws(StoreError) {
     guard !head.isEmpty else {
       throw StoreError(
@@ -177,7 +177,7 @@ struct DatabaseHeader {
       throw Self.damaged("the vault's file format version is none that exists", file)
     }
     usesWriteAheadLog = head[Self.versions].contains(2)
-    // 1 stands for 65 536, which two bytes do not hold. What is no size of a page is for SQLite to refuse, as the least one.
+    // 1 stands for 65 536, which two bytes do not hold. SQLite refuses invalid sizes, so they count as the least one.
     let pageBytes = Int(UInt16(bigEndian: head.loadUnaligned(fromByteOffset: Self.pageBytes, as: UInt16.self)))
     mostBytes = Self.mostPages * (pageBytes == 1 ? 65_536 : max(512, pageBytes))
   }

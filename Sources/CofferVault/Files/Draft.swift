@@ -3,11 +3,11 @@ internal import CofferStorage
 internal import FoundationEssentials
 package import SystemPackage
 
-/// A hidden name beside a file that is being made, gone with its side files when this value's life ends.
+/// A hidden name beside a file in the making, removed with its side files at the end of this value's life.
 ///
-/// A lock on a file beside it tells others that its maker lives: what a process that was killed left behind is known by it at
-/// once, and removed by whoever makes a draft in the same folder next, or writes to the vault there. The database itself is not
-/// what is locked: closing a descriptor of it would drop SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2).
+/// A lock on a file beside it shows that its maker lives. The remains of a killed process are recognized at once, and removed by
+/// the next draft in the same folder or the next write to the vault there. The database itself is not locked: closing a
+/// descriptor of it would drop SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2).
 package struct Draft: ~Copyable {
   private static let suffix = ".coffer-draft"
   private static let lockSuffix = "-lock"
@@ -34,10 +34,10 @@ package struct Draft: ~Copyable {
 
   deinit { Self.remove(path) }
 
-  /// The name of what is written first and then put in the place of the draft.
+  /// The name of a file that is written first and then replaces the draft.
   var next: FilePath { path.appending(suffix: "-new") }
 
-  /// The name of what is made in a draft that is a folder. All that SQLite and drafts beside it make there have it in theirs.
+  /// The name of the database in a draft that is a folder. All files of SQLite and drafts beside it begin with it.
   static let nameInFolder = "coffer-draft.sqlite"
 
   /// Removes the drafts of dead processes from `folder`. One that cannot be removed stays: `doctor` tells of it.
@@ -89,8 +89,8 @@ package struct Draft: ~Copyable {
     }
   }
 
-  /// Removes a draft that is a folder, with what a process that died has left in it. By descriptor, and nothing of another name
-  /// or owner: in a folder that others write to, they may have put any there.
+  /// Removes a draft that is a folder, with the remains of a dead process. By descriptor, and nothing of another name or owner:
+  /// others may have put files into a shared folder.
   private static func removeFolder(_ name: String) {
     let descriptor = name.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0) }
     guard descriptor >= 0 else { return }

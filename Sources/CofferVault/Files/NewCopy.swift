@@ -23,10 +23,9 @@ struct NewCopy: ~Copyable {
     self.isBesideTarget = isBesideTarget
   }
 
-  /// A place for what is to become `target`, where nothing may be.
+  /// A place for the new file `target`, which must not exist.
   ///
-  /// - Parameter vault: the vault that it is made of.
-  /// - Parameter vault: the file of the vault that it is made of; nil for one on a server.
+  /// - Parameter vault: the file of the copied vault; nil for one on a server.
   /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.readOnly`, `.noSpace`, `.io`.
   static func begin(for target: FilePath, of vault: FilePath?) throws(StoreError) -> NewCopy {
     guard try Stat.ofLink(target) == nil else {

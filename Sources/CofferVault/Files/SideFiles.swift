@@ -2,11 +2,11 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The files that SQLite keeps beside a database and believes without asking who put them there.
+/// The files that SQLite keeps beside a database and trusts without asking who put them there.
 ///
 /// They are checked before SQLite opens the database, because it acts on them at the first read, whatever its settings: a journal
-/// that ends in the name of a super-journal would make it delete the file so named, even beside a vault that never has a journal.
-/// The check says so; what is put there after it finds ``ConnectionFiles`` in its way.
+/// that ends in the name of a super-journal would make it delete that file, even beside a vault that never has a journal.
+/// ``ConnectionFiles`` stops files that appear after the check.
 enum SideFiles {
   static let suffixes = ["-journal", "-wal", "-shm"]
   /// The last 8 bytes of a journal that names a super-journal, and the first 8 of every journal (file format, 3).
@@ -14,7 +14,7 @@ enum SideFiles {
   /// SQLite ends a transaction in a journal that it keeps by zeroing this much of it.
   private static let journalHeader = 28
 
-  /// Looks at what stands beside `file`, whose header said whether it has a write-ahead log.
+  /// Checks the files beside `file`, whose header says whether it has a write-ahead log.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for one that is not this user's private file;
   ///   ``/CofferPlatform/StoreError/Kind/tampered`` for a journal that Coffer cannot have left: it never attaches a second

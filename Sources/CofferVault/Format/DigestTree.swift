@@ -139,10 +139,10 @@ struct DigestTree: Hashable, Sendable {
   }
 }
 
-/// What one bucket of the set holds: the version of each record in it, by index.
+/// The content of one bucket of the set: the version of each record in it, by index.
 ///
-/// A list is worth something only once its digest was found under the vault's root. From then on the list, and not what a
-/// query returns, says which records exist: a crafted B-tree can make a scan and a look-up disagree.
+/// A list counts only once its digest was found under the vault's root. From then on the list, and not the result of a query,
+/// says which records exist: a crafted B-tree can make a scan and a look-up disagree.
 struct BucketList: Sendable, Equatable {
   /// Ascending by index.
   private(set) var entries: [BucketEntry] = []

@@ -98,7 +98,7 @@ struct HeaderBody: ~Copyable, Sendable {
     }
   }
 
-  /// Reads what is sealed before the lineage: the ids of `slots`, in their order.
+  /// Reads the sealed fields before the lineage: the ids of `slots`, in their order.
   init(from reader: inout ByteReader, slots: [SealedSlot]) throws(FormatError) {
     let created = try reader.counter("time")
     let rotated = try reader.counter("time")

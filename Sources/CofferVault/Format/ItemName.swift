@@ -10,7 +10,7 @@ internal import CofferStorage
 /// try vault.set(pin, for: account.field(named: "pin"))
 /// ```
 public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// What the secret opens: a host, a URL, an app's domain.
+  /// The service of the secret: a host, a URL, an app's domain.
   public let service: String
   /// Whose it is; may be empty.
   public let account: String

@@ -77,7 +77,7 @@ struct LogEntry: Hashable, Sendable {
     return program
   }
 
-  /// The same entry, told of the record at `index`, or written by `commit` of whoever had opened the vault with `slot`.
+  /// The same entry about the record at `index`, or written by `commit` under `slot`.
   init(_ entry: LogEntry, at index: RecordIndex? = nil, by commit: CommitID? = nil, with slot: SlotID? = nil) {
     number = entry.number
     time = entry.time

@@ -1,6 +1,6 @@
 internal import CofferMemory
 
-/// What one machine remembers of a vault, outside of it: 160 bytes, two of which lie in a pin file and are written in turn.
+/// The memory of one machine about a vault, outside of it: 160 bytes, two of which lie in a pin file and are written in turn.
 struct PinRecord: Hashable, Sendable {
   static let count = 160
   /// Where the two records lie in the file: on pages of their own, so that a torn write harms one of them only.

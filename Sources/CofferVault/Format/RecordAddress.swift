@@ -1,4 +1,4 @@
-/// What a record holds of an item, or of one of its fields. The number is the format's.
+/// The kind of content in a record of an item or a field. The number is the format's.
 enum RecordKind: UInt8, Sendable {
   /// The content that it has.
   case present = 0
@@ -13,8 +13,8 @@ enum RecordKind: UInt8, Sendable {
   var table: RecordTable { self == .present ? .present : .old }
 }
 
-/// One of the two tables of records. What is no longer so has a table and buckets of its own, so that nothing that reads present
-/// contents pays for it.
+/// One of the two tables of records. Previous versions have a table and buckets of their own, so that reads of current ones do
+/// not pay for them.
 package enum RecordTable: Int, CaseIterable, Sendable {
   case present, old
 

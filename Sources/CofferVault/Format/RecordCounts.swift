@@ -1,4 +1,4 @@
-/// How many records a vault has: what the state says of them, and how a commit changes it.
+/// The number of records in a vault, as its state has it, and changes by commits.
 struct RecordCounts: Hashable, Sendable {
   /// All of them, with former and deleted contents.
   var records: UInt64 = 0
@@ -26,7 +26,7 @@ struct RecordCounts: Hashable, Sendable {
     guard items <= records, fields <= records - items else { throw reader.damaged("its counts do not add up") }
   }
 
-  /// What a commit adds, less what it removes.
+  /// The records added by a commit, less the removed ones.
   struct Change: Sendable {
     private var records = 0, items = 0, fields = 0
 
@@ -58,7 +58,7 @@ struct RecordCounts: Hashable, Sendable {
     }
   }
 
-  /// What a record counts as.
+  /// The role of a record in the counts.
   enum Role {
     case item, field
     /// A former content, or a deleted one.
@@ -67,6 +67,6 @@ struct RecordCounts: Hashable, Sendable {
 }
 
 extension RecordMeta {
-  /// What the record counts as.
+  /// The role of the record.
   var role: RecordCounts.Role { isItem ? .item : kind == .present ? .field : .past }
 }

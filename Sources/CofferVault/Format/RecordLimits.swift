@@ -3,7 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The limits of what a caller may store, told before anything is sealed.
+/// The limits of items, checked before anything is sealed.
 enum RecordLimits {
   /// Bytes of a value, at most: sealing holds it twice in guarded memory, plain and padded, and the usual `RLIMIT_MEMLOCK` is 8
   /// MiB.

@@ -1,7 +1,7 @@
 internal import CofferMemory
 internal import CofferStorage
 
-/// What a record says of an item beside its value. Sealed apart from the value, so that a listing opens no value.
+/// The description of an item beside its value. Sealed apart from the value, so that a listing opens no value.
 struct RecordMeta: Hashable, Sendable {
   // Limits, so that a listing of many items stays in memory and a line of it on a screen.
   static let longestName = StoredName.longest
@@ -55,10 +55,10 @@ struct RecordMeta: Hashable, Sendable {
   var valueCount: Int?
   /// By name, ascending byte by byte.
   private(set) var attributes: [Attribute]
-  /// Of what was deleted.
+  /// Set for a deleted record.
   private(set) var deletion: Deletion?
 
-  /// What is known of a deletion.
+  /// The time and author of a deletion.
   struct Deletion: Hashable, Sendable {
     /// The commit that deleted it: what goes together comes back together.
     let commit: CommitID
@@ -186,7 +186,7 @@ extension RecordMeta {
     }
   }
 
-  /// What is known of a record of a kind that a later version has: nothing.
+  /// The description of a record of a later version's kind: empty.
   private static let later: RecordMeta = {
     var meta = RecordMeta(revision: 1, id: .zero, service: "", account: "", created: 0, modified: 0)
     meta.kind = .later

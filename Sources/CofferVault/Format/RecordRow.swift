@@ -1,7 +1,7 @@
 internal import CofferMemory
 internal import CofferStorage
 
-/// A record's row, lent by whoever read it: columns are opened where they lie, without a copy.
+/// A record's row, lent by its reader: columns are opened in place, without a copy.
 struct RecordRow {
   let table: RecordTable
   let index: RecordIndex
@@ -22,11 +22,11 @@ struct RecordRow {
     Padding.padded(0, block: Padding.valueBlock(0)) + AEAD.tagBytes...Padding.padded(
       RecordLimits.largestValue, block: Padding.valueBlock(RecordLimits.largestValue)) + AEAD.tagBytes
 
-  /// What the record says of its item, and nothing of its value but the length; the value need not have been read.
+  /// The description of the record, with the length of its value; the value need not have been read.
   ///
-  /// - Parameter checksPlace: whether the address inside must lead back to the place the row was found at; a box of another place
-  ///   does not open, so this only fails for a writer's mistake. False where the caller computed the place from an address that
-  ///   it compares with the one inside.
+  /// - Parameter checksPlace: whether the address inside must lead back to the row's place. A box of another place does not open,
+  ///   so this only fails for a writer's mistake. False if the caller computed the place from an address that it compares with
+  ///   the one inside.
   func openMeta(checksPlace: Bool = true, keys: borrowing Subkeys) throws(FormatError) -> RecordMeta {
     let meta = try RecordKeys.with(index, id, keys) { (key, _) throws(FormatError) in try decodeMeta(key) }
     if checksPlace { try check(meta, keys) }
@@ -123,7 +123,7 @@ struct RecordRow {
     guard length == count else {
       throw .damaged(valuePart, "it has another length than its record tells")
     }
-    // What was decrypted becomes the value where it lies: a copy without the padding would be one more to hold and to wipe.
+    // The decrypted bytes become the value in place: a copy without the padding would be one more to hold and to wipe.
     value.truncate(to: length)
     return value
   }

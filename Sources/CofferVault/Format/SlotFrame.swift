@@ -1,11 +1,11 @@
 internal import CofferMemory
 internal import CofferStorage
 
-/// What a slot's boxes are bound to beside the vault: who it is for and what opens it. All of it public.
+/// The public part of a slot that its boxes are bound to, beside the vault: its owner's key and its kind.
 struct SlotFrame: Hashable, Sendable {
   let id: SlotID
   let kind: SlotKind
-  /// How what opens the slot is made into a key: 2 is Argon2id 1.3, 0 nothing that is named. Of a foreign slot any number.
+  /// The method that makes a secret into a key: 2 is Argon2id 1.3, 0 none. Any number for a foreign slot.
   private let method: UInt8
   /// Zeros unless a passphrase is involved, or the slot is foreign.
   let passes: UInt32, mebibytes: UInt32
@@ -82,7 +82,7 @@ struct SlotPlace: Hashable, Sendable {
     }
   }
 
-  /// CTX, epoch and ephemeral key: what the box with the vault's key is bound to.
+  /// CTX, epoch and ephemeral key, which the box with the vault's key is bound to.
   func sealContext(of frame: SlotFrame, epoch: UInt64, ephemeral: PublicKey32) -> [UInt8] {
     let context = context(of: frame)
     return ByteWriter.bytes(context.count + 8 + 32) { out in
@@ -112,8 +112,7 @@ struct SealedSlot: Hashable, Sendable {
   /// LE64 a ‖ mark_a, after the secret in `own`.
   static let anchorBytes = 8 + 32
   static let boxBytes = VaultKey.count + CommittedBox.overhead
-  /// Bytes of what a foreign slot has for its own, at most: a credential of a security chip has 1 023, what a post-quantum scheme
-  /// sends 1 568.
+  /// Bytes of a foreign slot's own part, at most: a credential of a security chip has 1 023, a post-quantum ciphertext 1 568.
   static let mostForeign = 3072
 
   var encodedCount: Int { SlotFrame.count + (frame.kind == .foreign ? 2 : 0) + (own?.bytes.count ?? 0) + 32 + Self.boxBytes }

@@ -24,7 +24,7 @@ public enum SlotKind: UInt8, Sendable, CaseIterable {
 }
 
 extension SlotKind: CustomStringConvertible {
-  /// What opens the slot, in words.
+  /// The kind in words.
   public var description: String {
     switch self {
     case .passphrase: "passphrase"
@@ -37,7 +37,7 @@ extension SlotKind: CustomStringConvertible {
   }
 }
 
-/// What the header of a locked vault says of one slot, unauthenticated until the vault is unlocked.
+/// The description of one slot in the header of a locked vault, unauthenticated until the vault is unlocked.
 public struct SlotSummary: Sendable, Equatable, Identifiable {
   /// 16 random bytes that name a slot for life.
   public struct ID: Sendable, Hashable, CustomStringConvertible {
@@ -49,7 +49,7 @@ public struct SlotSummary: Sendable, Equatable, Identifiable {
   }
   /// Names the slot.
   public let id: ID
-  /// What opens it.
+  /// The kind of secret that opens it.
   public let kind: SlotKind
   /// Argon2id passes and memory in MiB; zeros where no passphrase is involved.
   public let passes: UInt32, mebibytes: UInt32

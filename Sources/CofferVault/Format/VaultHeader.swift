@@ -1,8 +1,8 @@
 internal import CofferMemory
 
-/// The header: which vault this is and what opens it. Written again only when slots, epoch or policy change.
+/// The header: the vault's id and its slots. Written again only when slots, epoch or policy change.
 ///
-/// The public part is bound to the sealed part, and both end in a digest without a key, which tells accidental damage before a
+/// The public part is bound to the sealed part, and both end in a digest without a key, which shows accidental damage before a
 /// secret is asked for. Every version of the format begins with magic, version and least reader, and ends in this digest.
 struct VaultHeader: Hashable, Sendable {
   /// Bytes of a header, at most: 16 slots and 240 foreign ones with full labels, all epochs that it may list, and what a later
