@@ -51,9 +51,9 @@ final class HeldVault: Sendable {
     if let core = held.withLock({ held in Self.core(held) }) { drop(core) }
   }
 
-  /// Holds the vault locked from now on, if `core` is what is held.
+  /// Holds the vault locked from now on, if it still holds `core`.
   private func drop(_ core: VaultCore) {
-    // What was held is closed outside of the mutex: closing waits for running calls, and a call may be asking this vault.
+    // The old core is closed outside of the mutex: closing waits for running calls, and a call may be asking this vault.
     let dropped = held.withLock { held -> Held? in
       guard Self.core(held) === core else { return nil }
       let dropped = consume held

@@ -45,7 +45,7 @@ extension LockedVault {
   }
 }
 
-/// What this machine remembers of a vault, and of the place where it stands.
+/// This machine's memory of a vault, and of its place.
 public struct PinMemory: Sendable, Equatable {
   /// The vault expected at this path; nil when none was seen here.
   public let expected: VaultID?
@@ -60,10 +60,10 @@ public struct PinMemory: Sendable, Equatable {
 }
 
 extension LockedVault {
-  /// What the pins in the options' folder say. Changes nothing.
+  /// The content of the pins in the options' folder. Changes nothing.
   ///
-  /// - Throws: `StoreError` `.damaged` for a pin that is unreadable, `.denied` for one that is not this user's private file,
-  ///   `.incomplete` when the options name no folder.
+  /// - Throws: `StoreError` `.damaged` for an unreadable pin, `.denied` for one that is not this user's private file,
+  ///   `.incomplete` if the options name no folder.
   public func pinMemory() throws(StoreError) -> PinMemory {
     guard let pins = options.pins else {
       throw StoreError(.incomplete, "there is no folder of pins", place: place.description, cure: "name one in the options")
@@ -84,11 +84,11 @@ extension LockedVault {
       refreshed: place.isMirror ? Milliseconds.date(record.refreshed) : nil)
   }
 
-  /// Compares the vault with what this machine remembers of it, as far as that can be done without a key: an older copy of the
-  /// file that was put back is noticed, unless it was written on since. Changes nothing.
+  /// Compares the vault with this machine's memory of it, as far as possible without a key: it notices an older copy of the file
+  /// that was put back, unless it was written to since. Changes nothing.
   ///
-  /// - Throws: `StoreError` `.rolledBack`, `.replaced`; `.damaged` for a pin that is unreadable or a vault without a state;
-  ///   `.denied`, `.io`.
+  /// - Throws: `StoreError` `.rolledBack`, `.replaced`; `.damaged` for an unreadable pin or a vault without a state; `.denied`,
+  ///   `.io`.
   public func checkAge() throws(StoreError) {
     let pins = try pinWatch()
     let database = try place.rowsToRead()
@@ -96,10 +96,10 @@ extension LockedVault {
     try check(database.read { () throws(StoreError) in try StatedAge(database) }, pins)
   }
 
-  /// Has SQLite look at every page of the file, for which no key is needed. What is in sound pages only
-  /// ``UnlockedVault/verify(progress:)`` checks. Changes nothing.
+  /// Has SQLite check every page of the file, without a key. Only ``UnlockedVault/verify(progress:)`` checks the content of sound
+  /// pages. Changes nothing.
   ///
-  /// - Throws: `StoreError` `.damaged`; what ``open(_:options:)`` throws.
+  /// - Throws: `StoreError` `.damaged`; the errors of ``open(_:options:)``.
   package func checkPages() throws(StoreError) {
     let database = try place.rowsToRead()
     defer { database.close() }
@@ -119,7 +119,7 @@ extension LockedVault {
     return try PinWatch(folder, vault: vault, place: place)
   }
 
-  /// Checks what the vault's file, or a copy just made of it, states.
+  /// Checks the numbers in the clear of the vault's file, or of a copy just made of it.
   func check(_ stated: StatedAge, _ pins: PinWatch?) throws(StoreError) {
     try VaultOptions(pins: nil, expected: id).check(stated.vault, at: place)
     try options.check(generation: stated.generation, at: place)

@@ -7,7 +7,7 @@ public import SystemPackage
 public struct RestorableBackup: ~Copyable {
   /// The vault it is of.
   public let id: VaultID
-  /// What opens it: the slots of its time.
+  /// The slots of its time, which open it.
   public let slots: [SlotSummary]
   private let file: FilePath
   private let place: VaultPlace
@@ -15,11 +15,11 @@ public struct RestorableBackup: ~Copyable {
   /// The copy: the draft, or a file in it.
   private let copy: FilePath
 
-  /// Copies the backup `file` beside the vault that is, was or is to be at `place`; for a place on a server beside the backup. It
+  /// Copies the backup `file` beside the vault that is, was or will be at `place`; for a place on a server beside the backup. It
   /// may be any vault in a file that nobody has open.
   ///
-  /// - Throws: `StoreError` `.io` (no such file), `.inUse`, and what ``LockedVault/open(_:options:)`` throws; for a place on a
-  ///   server `.denied` too, where others could exchange what is made in the backup's folder.
+  /// - Throws: `StoreError` `.io` (no such file), `.inUse`, and the errors of ``LockedVault/open(_:options:)``; for a place on a
+  ///   server also `.denied`, if others could replace files in the backup's folder.
   public init(_ file: FilePath, toRestoreAt place: VaultPlace) throws(StoreError) {
     let found: VaultPlace
     let neighbor: FilePath
@@ -112,7 +112,7 @@ extension RestorableBackup {
     return kinds.joined(separator: ", ")
   }
 
-  /// What opens the vault now may be another secret than the one of the backup's time, and both may have to be given.
+  /// The vault may open with another secret than the backup, and both may have to be given.
   private static func wrongSecret(_ opening: String, _ file: FilePath) -> StoreError {
     StoreError(
       .wrongSecret,

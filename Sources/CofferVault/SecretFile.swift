@@ -6,7 +6,7 @@ package import SystemPackage
 /// Reads secrets from files and descriptors straight into guarded memory: no buffer of the language or of the C library sees
 /// them.
 package enum SecretFile {
-  /// Bytes of a passphrase, at most: what a vault takes.
+  /// Bytes of a passphrase, at most: the limit of a vault.
   package static let largestPassphrase = 1024
   /// Bytes of a key file, at most: a photo fits, a disk image does not.
   package static let largestKey = KeyFile.largest

@@ -5,8 +5,8 @@ internal import CofferMemory
 /// The public part is bound to the sealed part, and both end in a digest without a key, which shows accidental damage before a
 /// secret is asked for. Every version of the format begins with magic, version and least reader, and ends in this digest.
 struct VaultHeader: Hashable, Sendable {
-  /// Bytes of a header, at most: 16 slots and 240 foreign ones with full labels, all epochs that it may list, and what a later
-  /// version adds, take 930 195.
+  /// Bytes of a header, at most: 16 slots and 240 foreign ones with full labels, all listed epochs, and the extension of a later
+  /// version take 930 195.
   static let largest = 1024 * 1024
   static let slotCounts = 1...256
   /// Slots that a secret of their own opens, at most: each may cost an Argon2id run.
@@ -49,7 +49,7 @@ struct VaultHeader: Hashable, Sendable {
     self.body = body
   }
 
-  /// HP of the format: what the sealed part is bound to.
+  /// HP of the format, which the sealed part is bound to.
   var publicPart: [UInt8] {
     Self.publicPart(format: format, leastReader: leastReader, vault: vault, epoch: epoch, slots: slots)
   }
@@ -103,7 +103,7 @@ struct VaultHeader: Hashable, Sendable {
     }
   }
 
-  /// Lends what the next header lists of the epochs before it.
+  /// Lends the next header's list of the epochs before it.
   ///
   /// - Parameter isLast: whether this header's epoch ends, and is listed too.
   func withNextLineage<Result: ~Copyable>(

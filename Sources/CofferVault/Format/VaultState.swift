@@ -1,6 +1,6 @@
 internal import CofferMemory
 
-/// The state: one row that changes with every commit and says what the rest of the file must be.
+/// The state: one row that changes with every commit and fixes the rest of the file.
 struct VaultState: Hashable, Sendable {
   /// Machines that can watch one vault for forks; the 256th takes the place of the one seen longest ago.
   static let mostReplicas = 255
@@ -96,7 +96,7 @@ struct VaultState: Hashable, Sendable {
     guard row.count <= Self.largest, row.count >= 8 + CommittedBox.overhead + Self.fixedBytes else {
       throw .damaged(Self.part, "it has \(row.count) bytes")
     }
-    // In the clear and not believed yet: another one than was sealed is tampering, whatever it says.
+    // In the clear and not verified yet. Any change of it is tampering.
     let generation = UInt64(littleEndian: row.loadUnaligned(as: UInt64.self))
     let box = CommittedBox(bytes: [UInt8](row.part(8..<row.count)))
     let context = Self.context(epoch: epoch, generation: generation, header: header)
@@ -121,7 +121,7 @@ struct VaultState: Hashable, Sendable {
 }
 
 extension VaultState {
-  /// Bytes of what is sealed.
+  /// The size of the sealed content in bytes.
   var contentCount: Int { Self.fixedBytes + replicas.count * Self.replicaBytes }
 
   func write(to out: inout ByteWriter) {
@@ -143,7 +143,7 @@ extension VaultState {
     out.writeNoExtension()
   }
 
-  /// Reads what is sealed. The generation stands before it in the clear.
+  /// Reads the sealed content. The generation comes before it, in the clear.
   init(from reader: inout ByteReader, generation: UInt64) throws(FormatError) {
     guard generation <= FileCounter.most else { throw reader.damaged("its generation is beyond what can be") }
     guard generation > 0 else { throw reader.damaged("its generation is 0, and 1 is the first") }

@@ -2,10 +2,10 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// What is said of many items beside their values, by name: in guarded memory, encoded as it is sealed. An item is decoded when
-/// it is asked for, so that whoever looks at some of them, or at one after the other, holds little more than those.
+/// The descriptions of many items, by name: in guarded memory, encoded as they are sealed. An item is decoded when it is asked
+/// for, so that a reader of few items holds little more than those.
 ///
-/// A copy shares the memory. It is of one moment, and goes on being so.
+/// A copy shares the memory. It is a snapshot of one moment.
 package struct ItemDescriptions: Sendable {
   /// Where one description lies.
   struct Place: Sendable {
@@ -40,7 +40,7 @@ package struct ItemDescriptions: Sendable {
     }
   }
 
-  /// What is sealed of the item at `position` beside its value.
+  /// The sealed description of the item at `position`.
   func meta(at position: Int) throws(StoreError) -> RecordMeta {
     try withDescription(at: position) { (raw) throws(StoreError) in
       do throws(FormatError) { return try RecordMeta(decoding: raw) } catch { throw error.storeError(place: place) }
@@ -69,7 +69,7 @@ package struct ItemDescriptions: Sendable {
     return try page.with(place, body)
   }
 
-  /// Takes over what somebody encoded, such as an agent, as the last one.
+  /// Appends an item that another process encoded, such as an agent.
   package mutating func append(_ raw: UnsafeRawBufferPointer) throws(StoreError) {
     let last = pages.last.flatMap { $0 }
     if let last, let place = last.append(raw, page: pages.count - 1) { return order.append(place) }
@@ -78,7 +78,7 @@ package struct ItemDescriptions: Sendable {
     if let place = page.append(raw, page: pages.count - 1) { order.append(place) }
   }
 
-  /// Puts what was appended in any order into that of the names.
+  /// Sorts appended items by name.
   mutating func sort() { order = sorted(order) }
 
   /// `places` by the names that lie there.
@@ -96,7 +96,7 @@ package struct ItemDescriptions: Sendable {
   /// Those that `query` asks for.
   package func find(_ query: ItemQuery) -> ItemDescriptions {
     let matcher = ItemMatcher(query)
-    // What has the mark may be of any service.
+    // An item with the mark may belong to any service.
     let service = query.besides == nil ? query.service : nil
     let range = service.map { places(ofServicesFrom: $0, whole: true) } ?? order[...]
     guard query != ItemQuery(service: query.service) else {
@@ -138,7 +138,7 @@ package struct ItemDescriptions: Sendable {
     return order[start..<end]
   }
 
-  /// The first position whose service is past what is looked for: binary search.
+  /// The first position past the wanted service, by binary search.
   private func partition(_ isPast: (UnsafeRawBufferPointer) -> Bool) -> Int {
     var (low, high) = (0, order.count)
     while low < high {

@@ -17,7 +17,7 @@ package struct ItemQuery: Sendable, Equatable {
   /// Whether the question counts as a use of the vault, which an agent then keeps unlocked for a while.
   package var isUse = true
 
-  /// Whether fields are asked for, in the place of items: what is given must hold for the field.
+  /// Whether to find fields instead of items; the other conditions then apply to the field.
   package var ofFields = false
 
   /// One attribute that must be there.
@@ -131,7 +131,7 @@ struct ItemMatcher {
   /// Whether both are the same text, also where it is spelled in other bytes.
   private static func isEqual(_ raw: UnsafeRawBufferPointer, _ text: String) -> Bool {
     if isSame(raw, text) { return true }
-    // What is spelled in other bytes than those of ASCII has more of them.
+    // A text with bytes beyond ASCII has more of them.
     guard raw.count > text.utf8.count || !text.utf8.allSatisfy({ $0 < 0x80 }) else { return false }
     guard !isPlain(raw) || !text.utf8.allSatisfy({ $0 < 0x80 }) else { return false }
     return String(decoding: raw, as: UTF8.self) == text

@@ -1,6 +1,6 @@
 internal import CCofferSodium
 
-/// The key of one epoch, as it is spoken of outside of the vault: what it is known by gives nothing of it away.
+/// The public name of one epoch's key, which gives nothing of the key away.
 struct EpochMark: Hashable, Sendable {
   let epoch: UInt64
   let mark: KeyMark

@@ -2,11 +2,11 @@ internal import CCofferSodium
 public import CofferPlatform
 internal import CofferStorage
 
-/// What someone who has a vault tells someone who is to trust it: which vault it is, and the key that it had. A vault made by
-/// whoever can write the file, but never had the key, is then refused.
+/// An introduction to a vault, from a person who has it to one who is to trust it: the vault's id and the mark of its key. A
+/// vault by somebody who can write the file, but never had the key, is then refused.
 ///
-/// It is not secret. It must come by a way that nobody can change, as a ``Recipient`` must on its way in. Its text is `PVINV1-`,
-/// 112 lowercase hexadecimal digits, and eight more of their digest.
+/// It is not secret. Send it over a channel that nobody can tamper with, as for a ``Recipient``. Its text is `PVINV1-`, 112
+/// lowercase hexadecimal digits, and eight more of their digest.
 public struct Invitation: Sendable, Hashable, CustomStringConvertible {
   /// Invitations in one place, at most: each is checked whenever the vault's key has changed.
   public static let most = 64
@@ -15,7 +15,7 @@ public struct Invitation: Sendable, Hashable, CustomStringConvertible {
   public let vault: VaultID
   /// The epoch of the key that the invitation names: newer ones must come from it.
   public var epoch: UInt64 { key.epoch }
-  /// What the key of that epoch is known by: 64 lowercase hexadecimal digits.
+  /// The mark of that epoch's key: 64 lowercase hexadecimal digits.
   public var mark: String { key.mark.description }
   let key: EpochMark
 

@@ -45,7 +45,7 @@ struct Lineage {
   /// Whether an older epoch may have been left out for want of room.
   private var isFull: Bool { count == Self.most }
 
-  /// What the key of `epoch` is known by; nil where the list has none.
+  /// The mark of the key of `epoch`; nil if the list has none.
   private func mark(of epoch: UInt64, vault: VaultSalt) -> EpochMark? {
     var low = 0
     var high = count

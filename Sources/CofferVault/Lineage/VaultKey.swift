@@ -18,7 +18,7 @@ struct VaultKey: ~Copyable, Sendable {
   }
 }
 
-/// What a vault's key is used for. The name is the end of the derivation's label.
+/// The uses of a vault's key. The name is the end of the derivation's label.
 enum Subkey: Int, CaseIterable, Sendable {
   case hdr, sta, idx, rid, rec, set, log
 
@@ -39,7 +39,7 @@ enum Subkey: Int, CaseIterable, Sendable {
 /// that salts all their uses.
 struct Subkeys: ~Copyable, Sendable {
   let vault: VaultSalt
-  /// The epoch of the key, and what it is known by.
+  /// The epoch and the mark of the key.
   let epochMark: EpochMark
   private let keys: SecretBytes
 

@@ -1,6 +1,6 @@
 internal import CofferPlatform
 
-/// What one of the vaults of a merge knows of what it deleted.
+/// The deletions that one of the vaults of a merge remembers.
 struct MergeDeletions {
   /// One record that was deleted and is kept.
   private struct Deletion {
@@ -42,10 +42,10 @@ struct MergeDeletions {
 
   private func last(of id: ItemID) -> Deletion? { byID[id]?.first { $0.id == id } }
 
-  /// When `record` of the other vault was deleted in this one; nil where it was not, or was changed since.
+  /// The time at which this vault deleted `record` of the other one; nil if it did not, or if the record changed since.
   ///
-  /// Names do not tell: a merge changes names, and what no deletion met before it would meet one after it. A record that was
-  /// deleted as a part of another one is so with the content that this vault had.
+  /// Names do not decide: a merge changes names, so that a later merge would match other deletions. A record that was deleted as
+  /// a part of another one is deleted with this vault's version.
   func moment(of record: MergeRecord, _ source: MergeSource) throws(StoreError) -> UInt64? {
     guard let candidates = byID[record.id] else { return nil }
     // A deletion after the last change needs no look at the values.
@@ -55,7 +55,7 @@ struct MergeDeletions {
     return nil
   }
 
-  /// Whether the content of the other vault, as it was written there, is one that was deleted here, whatever the clocks said.
+  /// Whether the other vault's version was deleted here, whatever the clocks said.
   private static func had(_ content: borrowing OpenRecord, _ deletion: Deletion) throws(StoreError) -> Bool {
     let none = Change()
     if try deletion.content.open(none).isDeletedValue(of: content) { return true }

@@ -26,8 +26,8 @@ extension OpenRecord {
     meta.isOfOneWrite(with: other.meta) && valueOrder(other) == 0
   }
 
-  /// Whether this comes before `other`: by when the value was new, then by when the content was written. Of what was written in
-  /// one millisecond, the bytes decide: value, then description.
+  /// Whether this comes before `other`: by the date of the value, then by the date of the version. Within one millisecond the
+  /// bytes decide: value, then description.
   borrowing func isBefore(_ other: borrowing OpenRecord) -> Bool {
     if meta.written != other.meta.written { return meta.written < other.meta.written }
     if meta.modified != other.meta.modified { return meta.modified < other.meta.modified }
@@ -61,7 +61,7 @@ extension RecordMeta {
   }
 }
 
-/// What a record says of its value; times, names and ids take no part.
+/// The description of a value; times, names and ids take no part.
 private struct MergeDescription {
   private let expires: UInt64
   private let valueCount: Int?

@@ -11,7 +11,7 @@ extension MergePlan {
     }
     for claim in NameClaim.settled(claims, of: pairs) {
       let step = step(pairs[claim.pair], claim, in: group.item.name)
-      // What comes or goes with its item is told with it.
+      // A field that comes or goes with its item is reported with it.
       if own != nil { note(step, in: group.item) }
       group.fields.append(step)
     }

@@ -1,5 +1,5 @@
 extension MergePlan {
-  /// Tells of what the other vault has and this one does not take.
+  /// Notes an item of the other vault that this one does not take.
   mutating func noteLeftOut(_ pair: MergePair) {
     guard let other = pair.theirs, let reason = other.exclusion ?? pair.ours?.exclusion else { return }
     report.leftOut.append(MergeReport.LeftOut(name: other.name, reason: reason))

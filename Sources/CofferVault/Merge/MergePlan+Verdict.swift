@@ -12,7 +12,7 @@ extension MergePlan {
     guard !own.isSame(as: other) else { return .same(isLaterThere: own.isEarlierWrite(than: other)) }
     let (weKnow, theyKnow) = (try knows(ours, own.meta, other), try knows(theirs, other.meta, own))
     guard weKnow == theyKnow else { return weKnow ? .ours(isConflict: false) : .theirs(isConflict: false) }
-    // Where each went back to what it knows of the other, nothing is new to either.
+    // Each reverted to a version of the other, so neither has anything new.
     return own.isBefore(other) ? .theirs(isConflict: !weKnow) : .ours(isConflict: !weKnow)
   }
 

@@ -1,8 +1,8 @@
-/// What a merge did, or would do. Of an item that is new here or was deleted, the fields are not named.
+/// The effects of a merge, made or planned. The fields of a new or deleted item are not named.
 public struct MergeReport: Sendable, Equatable {
   /// New here, in the order of the vault they are from.
   public internal(set) var added: [ItemName] = []
-  /// Newer there, by someone who knew what stands here.
+  /// Newer there, by a writer who knew the version here.
   public internal(set) var updated: [ItemName] = []
   /// Changed on both sides.
   public internal(set) var conflicts: [Conflict] = []

@@ -1,6 +1,6 @@
 internal import CofferStorage
 
-/// What a merge knows of a present record: an item or a field.
+/// A current record in a merge: an item or a field.
 struct MergeRecord {
   let id: ItemID
   let name: ItemName

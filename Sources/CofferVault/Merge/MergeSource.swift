@@ -8,7 +8,7 @@ struct MergeSource {
   let index: RecordIndex
   /// Of a former content.
   var revision: UInt64 = 0
-  /// Of what was taken out of its place already.
+  /// Set for a record that was already taken out of its place.
   var row: SealedRecord?
   /// Whether it is in the vault that the change is of.
   let isOurs: Bool

@@ -1,4 +1,4 @@
-/// What a merge does to one record of this vault.
+/// The change of a merge to one record of this vault.
 struct MergeStep {
   let ours: MergeRecord?, theirs: MergeRecord?
   let verdict: MergeVerdict
@@ -40,7 +40,7 @@ enum MergeVerdict: Equatable {
   }
 }
 
-/// What a merge does to an item and its fields.
+/// The changes of a merge to an item and its fields.
 struct MergeGroup {
   var item: MergeStep
   var fields: [MergeStep] = []

@@ -2,10 +2,10 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// Carries out what a merge has planned, within one write transaction of this vault and one read transaction of the other.
+/// Carries out the plan of a merge, within one write transaction of this vault and one read transaction of the other.
 struct Merger {
   let plan: MergePlan
-  /// Until when what was deleted there can be brought back here; nil where it goes for good.
+  /// Until when items that were deleted there can be restored here; nil removes them for good.
   let keptUntil: Date?
   var items: ItemTable { plan.ours.items }
   var records: RecordSet { items.records }
@@ -17,7 +17,7 @@ struct Merger {
     let past: [MergeSource]
   }
 
-  /// Makes all changes, and returns what was done.
+  /// Makes all changes, and returns the report.
   func run(_ change: inout Change) throws(StoreError) -> MergeReport {
     for (record, moment) in plan.removed + plan.groups.flatMap({ $0.removed.map { ($0.field, $0.at) } }) {
       _ = try items.removals.remove(record.name, keptUntil: keptUntil, at: moment, &change)
@@ -124,10 +124,10 @@ struct Merger {
     return (order.map { past[$0] } + (isNew ? [loser.present] : []), isNew)
   }
 
-  /// Seals a content and those before it under the step's name, and removes what was kept before and is not among them. Former
-  /// contents that all others come after stay as they are, under the numbers that their owner knows.
+  /// Seals a version and its history under the step's name, and removes the other versions of the old history. Versions that all
+  /// others follow stay in place, under the numbers that their owner knows.
   ///
-  /// - Returns: the revision of the content.
+  /// - Returns: the revision of the version.
   private func store(
     _ content: MergeSource, of step: MergeStep, after past: [MergeSource], _ own: [MergeSource], _ change: inout Change
   ) throws(StoreError) -> UInt64 {
@@ -137,7 +137,7 @@ struct Merger {
     if let old = target.old { highest = old.revision } else { highest = try records.highestRevision(of: target.index, &change) }
     let kept = try RecordLimits.history(plan.history(of: step))
     let staying = target.old == nil ? 0 : Self.staying(past, below: highest, keeping: kept)
-    // The number of what is replaced is free: none of its former contents has it.
+    // The number of the replaced version is free: none of its history has it.
     var next = target.old == nil || staying == past.count ? try number(after: highest) : highest
     for source in past.dropFirst(staying) {
       try seal(source, as: step.name, next, &change) { $0.become(.former) }
@@ -159,7 +159,7 @@ struct Merger {
     try view.checked { () throws(FormatError) in try FileCounter.next(number, "revision of an item") }
   }
 
-  /// How many of the first contents can stay in their places, so that all others come after them and none is beyond what is kept.
+  /// The number of first versions that can stay in place, so that all others follow them and none is beyond the limit.
   private static func staying(_ past: [MergeSource], below revision: UInt64, keeping kept: UInt8) -> Int {
     let count = past.prefix(while: \.isInPlace).count
     let next = revision + UInt64(max(1, past.count - count))

@@ -16,8 +16,7 @@ final class MirrorKeeper: Sendable {
   private static let stackBytes = 1 << 20
   /// Without a notice the server is asked this often: the mirror is then known to be as old as that at most.
   private let interval: Duration
-  /// What a refresh took is waited for so many times before the next one: a large vault that changes all the time is copied for a
-  /// tenth of it.
+  /// The pause after a refresh, in its own duration: a large vault that always changes is copied for a tenth of the time.
   private static let rest = 9
   /// But no longer than this.
   private static let longestRest = Duration.seconds(60)
@@ -42,7 +41,7 @@ final class MirrorKeeper: Sendable {
       bell.ring()
     }
     guard let watch else {
-      // It says what a mirror is of.
+      // The error names the vaults that have mirrors.
       _ = try core.run { (vault) throws(StoreError) in _ = try Mirroring(of: vault, to: file) }
       return Subscription {}
     }

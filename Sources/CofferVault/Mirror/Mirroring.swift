@@ -13,18 +13,18 @@ public struct MirrorReport: Sendable, Equatable {
   public let isWritten: Bool
 }
 
-/// One refresh of a mirror: an ordinary vault file with the rows that a vault on a server has at one commit.
+/// One refresh of a mirror: an ordinary vault file with the rows of a vault on a server at one commit.
 ///
-/// The copy is made under another name, verified throughout with the keys of the open vault, and takes the mirror's place then:
-/// what a server makes up never replaces a mirror that is good. The mirror's pin follows. A process that dies in between leaves a
-/// mirror that is newer than its pin, which is no complaint; the other way round nobody could read it until the server is back.
-/// Of a mirror's first file the pin comes first, as a file without one is nobody's mirror, and is not replaced.
+/// The copy is made under another name and verified with the keys of the open vault. Then it replaces the mirror, so that rows
+/// invented by a server never do. The mirror's pin follows. If the process dies in between, the mirror is newer than its pin,
+/// which is allowed; with the other order nobody could read it until the server is back. For a mirror's first file the pin comes
+/// first, because a file without one is not replaced.
 struct Mirroring {
   private let vault: OpenVault
   private let place: VaultPlace
   private let target: FilePath
   private let pins: FilePath
-  /// When the refresh began, in milliseconds since 1970: whatever was committed by then the mirror has.
+  /// The start of the refresh, in milliseconds since 1970: the mirror has every commit up to then.
   private let time: UInt64
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a vault in a file, `.incomplete` where the options name no
@@ -54,7 +54,7 @@ struct Mirroring {
     let pin = try folder.pin(ofMirrorAt: place)
     guard pin != nil || !isThere else { throw Self.taken(target) }
     try SideFiles.checkAbsent(besideMirror: target)
-    // Before the transaction: what is remembered was committed by then.
+    // Before the transaction: all remembered commits were made by then.
     let before = try isThere ? pin?.readAny() : nil
     let found = try vault.read { (vault) throws(StoreError) in
       try check(vault, against: before)
@@ -72,7 +72,7 @@ struct Mirroring {
     return try held.whileLocked { (now, write) throws(StoreError) in try publish(draft.path, copied, now, write) }
   }
 
-  /// What the mirror's pin says once the mirror is of the commit that `vault` is at. Within a transaction.
+  /// The mirror's pin for the commit that `vault` is at. Within a transaction.
   private func record(of vault: OpenVault) -> PinRecord {
     PinRecord(
       vault: vault.view.header.vault, replica: .zero, key: vault.view.keys.epochMark, seen: vault.view.state.mark, own: .never,
@@ -122,7 +122,7 @@ struct Mirroring {
     }
   }
 
-  /// The record of the file at `path`, once all of it was found to be what the open vault's key sealed.
+  /// The record of the file at `path`, after all of it was verified with the open vault's key.
   private func verified(_ path: FilePath) throws(StoreError) -> PinRecord {
     let rows = try VaultPlace.openMirror(path)
     defer { rows.close() }
@@ -140,8 +140,7 @@ struct Mirroring {
     }
   }
 
-  /// Copies all rows of one commit to `draft`, and verifies them there: what the server hands out a second time is not what was
-  /// read before.
+  /// Copies all rows of one commit to `draft`, and verifies them there: a server may answer differently the second time.
   private func copy(
     to draft: FilePath, after before: PinRecord?, _ progress: (Int, Int) -> Void
   ) throws(StoreError) -> PinRecord {

@@ -3,7 +3,7 @@ internal import CofferStorage
 
 /// The errors of a mirror that its pin refuses.
 enum MirrorPin {
-  /// Of a mirror, or what stands in its place, of which nothing tells how old it may be.
+  /// For a mirror, or a file in its place, of unknown age.
   static func unknownAge(_ kind: StoreError.Kind, _ what: String, _ place: String) -> StoreError {
     StoreError(
       kind, "\(what), so nothing tells how old it is", place: place,
@@ -17,7 +17,7 @@ enum MirrorPin {
       cure: "another copy was put in the mirror's place: make it anew with UnlockedVault.mirror(to:)", remedy: .makeMirror)
   }
 
-  /// Of a mirror that is opened as the vault itself. What is written to it would be a history of its own.
+  /// For a mirror that is opened as the vault itself: a write to it would fork the history.
   static func mistaken(_ place: VaultPlace) -> StoreError {
     StoreError(
       .refused, "this is a mirror of the vault, and not the vault", place: place.description,

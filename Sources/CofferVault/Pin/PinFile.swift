@@ -98,7 +98,7 @@ final class PinFile {
     }
   }
 
-  /// Makes what was written survive a power loss.
+  /// Makes the written record survive a power loss.
   func synchronize() throws(StoreError) {
     guard isDirty else { return }
     let code = calls.synchronize(descriptor)

@@ -3,9 +3,9 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The folder of pins: `id-…` for each vault, with what was seen of it; `at-…` for each path, or each host of a server's place,
-/// with the vault expected there; `cp-…` for each copy at another path, with what was seen of that; and `mi-…` for each mirror's
-/// path, with the commit that the mirror is of.
+/// The folder of pins: `id-…` for each vault, with the newest commit seen; `at-…` for each path, or each host of a server's
+/// place, with the vault expected there; `cp-…` for each copy at another path, with the newest commit seen of that; and `mi-…`
+/// for each mirror's path, with the mirror's commit.
 struct PinFolder {
   /// Resolved, or as it was given where it does not exist yet.
   private(set) var path: FilePath
@@ -32,8 +32,8 @@ struct PinFolder {
     return try make(record, name(of: record.vault))
   }
 
-  /// The file that says what was seen of `vault` at `place`; nil when there is none. A copy of a vault that is known at another
-  /// place has a file of its own: how old it is says nothing of the vault.
+  /// The pin of `vault` at `place`; nil if there is none. A copy of a vault that is known at another place has a pin of its own,
+  /// because its age says nothing of the vault.
   func pin(of vault: VaultSalt, at place: VaultPlace, isExpected: Bool) throws(StoreError) -> (file: PinFile?, isOfCopy: Bool) {
     guard isThere, place.path != nil else { return (try pin(of: vault), false) }
     if let copy = try PinFile(name(of: vault, copiedTo: place), calls: calls) { return (copy, true) }

@@ -18,17 +18,17 @@ extension PinRecord.Mark {
 }
 
 extension PinRecord {
-  /// What a comparison has shown where it did not refuse.
+  /// The result of a comparison that did not refuse.
   enum Finding {
     case fits
     /// The vault names as many writers as it can, and this machine is none of them: its last write may be missing.
     case ownEntryEvicted
   }
 
-  /// Compares a state with what this machine remembers, read before the transaction that read the state.
+  /// Compares a state with this machine's memory, read before the transaction that read the state.
   ///
-  /// Every commit was pinned after it was made, so a state read later cannot be older than the pin, unless the file was put
-  /// back. A state in which this machine wrote later than the pin says is its own write whose pin was lost with the process.
+  /// Every commit was pinned after it was made, so a state read later cannot be older than the pin, unless the file was put back.
+  /// A state in which this machine wrote later than the pin says is its own write whose pin was lost with the process.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
   func check(_ state: VaultState, key found: EpochMark, vault place: VaultPlace) throws(StoreError) -> Finding {
@@ -43,8 +43,8 @@ extension PinRecord {
     return try checkOwn(state, place)
   }
 
-  /// Compares what a vault's file states in the clear with what this machine remembers. A copy that lacks commits seen here is
-  /// noticed; one that was written on elsewhere is told by its sealed state alone, and so is a number that someone changed.
+  /// Compares the vault's numbers in the clear with this machine's memory. It notices a copy that lacks commits seen here. Only
+  /// the sealed state shows a copy that was written to elsewhere, or a changed number.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
   func check(_ stated: StatedAge, vault place: VaultPlace) throws(StoreError) {
@@ -121,16 +121,16 @@ public enum PinStatus: Sendable, Equatable {
   case none
   /// This machine had not seen the vault before; from now on it remembers.
   case firstUse
-  /// The vault is what the pin says, or newer, and the pin has been brought up to it.
+  /// The vault is as the pin says, or newer, and the pin is up to date.
   case upToDate
-  /// The vault is what the pin says, or newer, and cannot be written here: comparing it has left the pin as it was.
+  /// The vault is as the pin says, or newer, and cannot be written here: the pin stays as it was.
   case unchanged
-  /// The vault is what the pin says, or newer, and the pin could not be brought up to it.
+  /// The vault is as the pin says, or newer, and the pin could not be updated.
   case notWritten
 }
 
-/// What a vault's file states of itself in the clear: enough to notice an older copy that was put back as it was. That the
-/// numbers are those that were sealed is known once the vault is unlocked.
+/// The numbers of a vault's file in the clear: enough to notice an older copy that was put back unchanged. Unlocking the vault
+/// verifies them.
 struct StatedAge {
   let vault: VaultID
   let generation: UInt64

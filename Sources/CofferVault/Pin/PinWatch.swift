@@ -2,12 +2,12 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// Compares one open vault with what this machine remembers of it, and remembers more.
+/// Compares one open vault with this machine's memory of it, and updates that.
 ///
-/// What cannot be read, or cannot be trusted, is an error: a pin that is ignored protects nobody. What cannot be written is a
-/// warning: the vault's own commit has happened by then.
+/// An unreadable or untrusted pin is an error, because an ignored pin protects nobody. A pin that cannot be written is a warning,
+/// because the vault's commit is already made.
 final class PinWatch {
-  /// How much of what was seen a power loss may take: an older copy put back right after it, and nothing else, is missed then.
+  /// The longest time of updates that a power loss may take: only an older copy put back right after it is missed then.
   private static let longestDirty = Duration.seconds(60)
 
   private let vault: VaultSalt
@@ -39,10 +39,10 @@ final class PinWatch {
   /// The watch over `vault` at its resolved `path`.
   ///
   /// - Parameters:
-  ///   - accepting: whether whatever is found is to be believed, as someone said so.
-  ///   - joining: whether it is the vault itself, at whatever path, as someone said so.
+  ///   - accepting: whether to believe any state, because the user said so.
+  ///   - joining: whether it is the vault itself, at any path, because the user said so.
   /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`; `.refused` for a mirror that is
-  ///   taken for its vault.
+  ///   opened as its vault.
   init(
     _ pins: FilePath, vault: VaultSalt, place: VaultPlace, accepting: Bool = false, joining: Bool = false,
     calls: SystemCalls = SystemCalls()
@@ -53,7 +53,7 @@ final class PinWatch {
     expectsHere = false
     let expected: [VaultSalt?]
     do throws(StoreError) { expected = try folder.expected(at: place) } catch {
-      // Whoever accepts what stands where a pin is unreadable means the vault itself.
+      // Accepting a vault whose pin is unreadable means the vault itself.
       guard accepting, error.kind == .damaged else { throw error }
       expected = [vault]
     }
@@ -97,9 +97,8 @@ final class PinWatch {
     Notices.note("\(place): a copy of vault \(vault), which this machine knows at another place; it is read alone")
   }
 
-  /// The watch over the mirror at its resolved path, which goes by what this machine remembers of it. Nothing of the vault's own
-  /// pins is asked: of these the mirror may be behind. To be made before the file is opened, as a refresh may put another one
-  /// there at any time.
+  /// The watch over the mirror at its resolved path, by this machine's memory of that mirror. The vault's own pins take no part,
+  /// because a mirror may be behind them. Made before the file is opened, because a refresh may replace it at any time.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unproven`, `.damaged` (a pin), `.denied`, `.io`.
   init(_ pins: FilePath, ofMirrorAt place: VaultPlace, calls: SystemCalls = SystemCalls()) throws(StoreError) {
@@ -180,7 +179,7 @@ final class PinWatch {
   /// The commit that ``expect(_:)`` was for is made.
   func isMade() { expected = nil }
 
-  /// Takes back what ``expect(_:)`` wrote, where the commit was not made: what stands there is not older for having been kept.
+  /// Takes back the record of ``expect(_:)`` if the commit was not made. The previous one is still valid.
   func withdraw() {
     guard let (key, former) = expected else { return }
     expected = nil
@@ -213,7 +212,7 @@ final class PinWatch {
 
   /// Reads the pin. To be called before the transaction whose state is then checked.
   func read() throws(StoreError) {
-    // A mirror that is open stays what it was when it was opened, and the pin goes on.
+    // An open mirror stays as it was opened, while its pin moves on.
     if let file, !place.isMirror { record = try file.read(of: vault) }
   }
 
@@ -236,7 +235,7 @@ final class PinWatch {
     )
   }
 
-  /// Checks what a file read after ``read()`` states without a key.
+  /// Checks the numbers in the clear of a file that was read after ``read()``.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
   func check(_ stated: StatedAge) throws(StoreError) {
@@ -251,8 +250,7 @@ final class PinWatch {
 
   /// Remembers a state that was checked, or that this process committed.
   ///
-  /// Whoever is about to commit has remembered within its transaction what it commits on, and has learned this machine's name by
-  /// that.
+  /// A writer has remembered the base of its commit within its transaction, and learned this machine's name by that.
   func remember(_ state: VaultState, key: EpochMark) {
     guard !isObserving else { return }
     let isRotated = record.map { $0.key != key } ?? false
@@ -271,16 +269,16 @@ final class PinWatch {
 
   /// Believes `state` from now on, whatever the pin said.
   ///
-  /// With a new replica: the history that was left behind has writes of the old one, and would pass for newer.
+  /// Under a new replica: the abandoned history has writes of the old one, and would pass for newer.
   func accept(_ state: VaultState, key: EpochMark) throws(StoreError) {
     try believe(PinRecord(vault: vault, replica: .random(), key: key, seen: state.mark, own: .never)) { _ in false }
   }
 
-  /// Believes `state`, which this process committed under the new name `replica`, from now on. The commit noted the replica that
-  /// the pin knows: where the pin cannot be written it refuses nothing, and whoever reads it next brings it up to date.
+  /// Believes `state`, which this process committed under the new name `replica`. The commit noted the replica in the pin: if the
+  /// pin cannot be written it refuses nothing, and the next reader updates it.
   ///
-  /// Others may have seen the commit before it is remembered here, and be about to go on from it under the old name. The name
-  /// stays the old one then: a new one would not be found in what they commit.
+  /// Others may have seen the commit before it is remembered here, and may be about to continue under the old name. The name then
+  /// stays the old one, because their commits would lack a new one.
   func acceptOwn(_ state: VaultState, key: EpochMark, replica: ReplicaID) {
     // What cleaned up after the commit may have committed once more, under no name.
     let own = state.replica(replica)?.mark ?? state.mark

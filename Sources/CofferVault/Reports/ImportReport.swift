@@ -5,7 +5,7 @@ public import FoundationEssentials
 public struct ImportedItem: Sendable {
   /// Service and account.
   public let name: ItemName
-  /// The value, and what is said of it.
+  /// The value and its description.
   public let form: SecretForm
   /// When it was first stored and last written; nil for now.
   public let created: Date?, modified: Date?
@@ -25,11 +25,11 @@ public enum DuplicatePolicy: Sendable, CaseIterable {
   case refuse
   /// The imported item takes its place.
   case replace
-  /// What is there stays.
+  /// The current item stays.
   case keep
 }
 
-/// What an import did, or would do.
+/// The effects of an import, made or planned.
 public struct ImportReport: Sendable, Equatable {
   /// Names that were new, were replaced, or stayed as they were; in the order of the import.
   public package(set) var added: [ItemName] = [], replaced: [ItemName] = [], kept: [ItemName] = []

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// What the vault has to say besides errors. Never a name of an item, never a value.
+/// Messages of the vault besides errors. Never a name of an item, never a value.
 enum Notices {
   private static let log = Logger(label: "coffer")
 
@@ -11,7 +11,7 @@ enum Notices {
   static func warn(_ text: String) { log.warning("\(text)") }
 }
 
-/// What a vault has to say besides errors: the program decides where it goes, by bootstrapping `LoggingSystem`.
+/// Messages of a vault besides errors. The program decides where they go, by bootstrapping `LoggingSystem`.
 enum VaultNotices {
   static func say(_ text: String) { Logger(label: "coffer.vault").notice("\(text)") }
 }

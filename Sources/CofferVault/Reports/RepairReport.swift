@@ -1,4 +1,4 @@
-/// What a repair found and did.
+/// The findings and effects of a repair.
 public struct RepairReport: Sendable, Equatable {
   /// Whether one copy of the header was written anew from the other.
   public internal(set) var mendedHeader = false
@@ -12,7 +12,7 @@ public struct RepairReport: Sendable, Equatable {
   public internal(set) var generation: UInt64 = 0
   /// Items in the vault now.
   public internal(set) var items = 0
-  /// Records in the vault now: items, their fields, former contents and what was deleted.
+  /// Records in the vault now: items, their fields, previous versions and deleted ones.
   public internal(set) var records = 0
   /// What holds the vault as it was; nil when nothing could be lost.
   public internal(set) var kept: VaultPlace?
@@ -23,7 +23,7 @@ public struct RepairReport: Sendable, Equatable {
   /// Whether there was nothing to repair.
   public var foundNothing: Bool { !mendedHeader && !rebuiltState && returnedSlots.isEmpty }
 
-  /// What nobody can know any more after the state was rebuilt, in sentences.
+  /// The facts that are lost after the state was rebuilt, in sentences.
   public var unproven: [String] {
     guard rebuiltState else { return [] }
     let olderKey =

@@ -13,6 +13,6 @@ public struct RestoreReport: Sendable, Equatable {
   /// Where the vault that stood there did not open, or stood apart: the backup's slots, all of which open the vault again,
   /// whoever removed them since; else none, and the vault has the slots that it had.
   public let returnedSlots: [VaultStatus.Slot]
-  /// The vault's new key, for who is to trust the vault: the backup is of an older one from now on.
+  /// The introduction to the vault under its new key; the backup is of an older key.
   public let invitation: Invitation
 }

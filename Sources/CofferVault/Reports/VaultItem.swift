@@ -1,13 +1,13 @@
 public import CofferStorage
 public import FoundationEssentials
 
-/// What a listing tells of an item: everything but the value, which it never opens.
+/// The listing of an item: everything but the value, which it never opens.
 public struct VaultItem: Sendable, Equatable, Identifiable {
   /// Bytes of a value, at most: 2 MiB. Sealing holds a value twice in guarded memory, plain and padded, and a process may often
   /// lock no more than 8 MiB.
   public static let largestValue = RecordLimits.largestValue
-  /// Which item or field it is, under every name that it gets and in every vault that it is exported to. What is deleted for good
-  /// and stored anew is another.
+  /// The identity of the item or field, under every name and in every vault that it is exported to. An item that was deleted for
+  /// good and stored again has another.
   public let id: UUID
   /// Service and account, and the field where it is one of an item.
   public let name: ItemName

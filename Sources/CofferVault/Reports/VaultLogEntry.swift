@@ -24,7 +24,7 @@ public struct VaultLogEntry: Sendable, Equatable {
     case restored
     /// The oldest entries of the log were dropped.
     case trimmed
-    /// What was damaged was set right or left out.
+    /// Damage was repaired or left out.
     case repaired
     /// The least Argon2id cost of the vault's passphrases is another.
     case policyChanged
@@ -46,9 +46,9 @@ public struct VaultLogEntry: Sendable, Equatable {
   public let event: Event
   /// The user's number on that machine.
   public let user: UInt32
-  /// The process's number on that machine. What was changed through an agent is by the process that asked the agent.
+  /// The process's number on that machine. For a change through an agent, the process that asked the agent.
   public let process: UInt32
-  /// The program's name, without its folder: what the process called itself.
+  /// The program's name, without its folder, by its own account.
   public let program: String
   /// The item concerned, where it still exists or can be brought back.
   public let item: ItemName?
@@ -56,8 +56,7 @@ public struct VaultLogEntry: Sendable, Equatable {
   public let index: String?
   /// The slot concerned, 32 hexadecimal digits; nil where none is.
   public let slot: String?
-  /// The slot that the vault had been opened with, 32 hexadecimal digits: who has its secret made the change, or lent the key to
-  /// who did.
+  /// The slot that had opened the vault, 32 hexadecimal digits: a holder of its secret made the change, or lent the key for it.
   public let openedWith: String
 
   package init(

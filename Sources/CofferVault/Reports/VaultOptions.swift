@@ -2,16 +2,16 @@ public import CofferPlatform
 internal import CofferStorage
 public import SystemPackage
 
-/// How a vault is opened, beside where it lies and what opens it.
+/// Options for opening a vault, beside its place and the credentials.
 public struct VaultOptions: Sendable, Equatable {
-  /// The folder of rollback pins: what this machine and user remember of each vault, so that a whole older copy of its file is
+  /// The folder of rollback pins: this machine and user's memory of each vault, by which a whole older copy of its file is
   /// noticed. Nil for none; then nothing outside the vault's own file is compared.
   ///
-  /// The folder is made with mode 0700 where it is missing. Keep it where whoever can write the vault's file cannot write.
+  /// A missing folder is made with mode 0700. Keep it where other writers of the vault's file cannot write.
   public var pins: FilePath?
   /// The vault that must be found; ``/CofferPlatform/StoreError/Kind/replaced`` otherwise.
   public var expected: VaultID?
-  /// What others who have the vault said of its key, at most ``Invitation/most``: a vault whose key does not come from theirs is
+  /// Invitations from others who have the vault, at most ``Invitation/most``. A vault whose key does not come from theirs is
   /// refused with ``/CofferPlatform/StoreError/Kind/forked`` or ``/CofferPlatform/StoreError/Kind/rolledBack``. A recipient's
   /// first use of a vault needs one.
   public var invitations: [Invitation] = []
@@ -34,8 +34,8 @@ public struct VaultOptions: Sendable, Equatable {
   /// Nothing beyond the vault's own file is compared: an older copy of it that is put back is not noticed.
   public static let withoutPins = VaultOptions(pins: nil)
 
-  /// Options with the given parts. What is remembered of the vault is for each caller to say; nothing else is compared and no
-  /// turns are taken unless they say so.
+  /// Options with the given parts. The caller has to choose the folder of pins; all other comparisons and turns are off unless
+  /// they are given.
   public init(
     pins: FilePath?, expected: VaultID? = nil, invitations: [Invitation] = [], leastGeneration: UInt64? = nil,
     lockFolder: FilePath? = nil, leastCost: PassphraseCost? = nil

@@ -25,7 +25,7 @@ public struct SlotReport: Sendable, Equatable {
   public let removed: [VaultStatus.Slot]
 }
 
-/// What an unlocked vault tells about itself.
+/// The status of an unlocked vault.
 public struct VaultStatus: Sendable, Equatable {
   /// Items stored, without their fields and former contents.
   public let items: Int
@@ -39,7 +39,7 @@ public struct VaultStatus: Sendable, Equatable {
   public let slots: [Slot]
   /// One slot.
   public struct Slot: Sendable, Equatable {
-    /// What the header says of it.
+    /// Its part in the header.
     public let summary: SlotSummary
     /// A name for people.
     public let label: String
@@ -51,8 +51,8 @@ public struct VaultStatus: Sendable, Equatable {
       self.isInUse = isInUse
     }
   }
-  /// Whether sealed bytes of an older key, or of what was removed for good, are still in the file or its write-ahead log, because
-  /// another program kept reading it: the next write removes them.
+  /// Whether the file or its write-ahead log still holds sealed bytes of an older key, or of items removed for good, because
+  /// another program kept reading it. The next write removes them.
   public let oldBytesRemain: Bool
   package init(
     items: Int, generation: UInt64, epoch: UInt64, created: Date, rotated: Date, slots: [Slot], oldBytesRemain: Bool

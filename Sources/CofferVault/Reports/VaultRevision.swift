@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// A content that an item or field has or had.
 public struct VaultRevision: Sendable, Equatable {
-  /// What is said of it, with its number as ``VaultItem/revision``.
+  /// Its description, with its number as ``VaultItem/revision``.
   public let item: VaultItem
   /// What became of it.
   public let state: State

@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// What must be so for a write to happen.
 public enum WriteCondition: Sendable, Equatable {
-  /// Whatever is there is replaced.
+  /// Replaces any current item.
   case always
   /// Nothing may be there: ``/CofferPlatform/StoreError/Kind/alreadyExists`` otherwise.
   case absent

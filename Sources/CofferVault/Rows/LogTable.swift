@@ -50,7 +50,7 @@ struct LogTable {
     return first
   }
 
-  /// Stores row `seq` in place of what is there.
+  /// Stores row `seq` in place of the current one.
   func put(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) { try rows.logRows.putLogRow(sequence(seq), box) }
 
   /// Removes the rows of the log from `seq` on.

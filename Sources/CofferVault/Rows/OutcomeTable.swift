@@ -23,15 +23,15 @@ struct OutcomeTable {
     let time: UInt64
   }
 
-  /// What is recorded of `transaction`; nil where that is nothing.
+  /// The outcome of `transaction`; nil if none is recorded.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a row that no version wrote.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a row that Coffer cannot have written.
   func outcome(of transaction: TransactionID) throws(StoreError) -> TransactionOutcome? { try entry(of: transaction)?.outcome }
 
-  /// Records that `transaction` is committed, within the write transaction that makes its changes. Saying it twice is no error.
+  /// Records that `transaction` is committed, within the write transaction that makes its changes. Repeating it is no error.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/givenUp`` when it was dropped: whoever asks now comes too late.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/givenUp`` if it was dropped before.
   func commit(_ transaction: TransactionID, now: UInt64) throws(StoreError) {
     switch try outcome(of: transaction) {
     case .committed: return
@@ -45,13 +45,12 @@ struct OutcomeTable {
     }
   }
 
-  /// What is recorded of `transaction`, which is dropped where that is nothing. Within a write transaction, to which this always
-  /// adds a change: what was found may be written and not be durable, as its writer died before the sync, and the commit makes it
-  /// so.
+  /// The outcome of `transaction`, which is dropped if none is recorded. Within a write transaction, to which this always adds a
+  /// change: the found outcome may not be durable because its writer died before the sync, and the commit makes it so.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Returns: nil when as many transactions were dropped within a minute as can be remembered. That is no error within the
-  ///   transaction: the times that are counted from now on must be committed, or there would never be room.
+  /// - Returns: nil if too many transactions were dropped within a minute. The transaction must still commit, because the
+  ///   recorded times make room later.
   func settle(_ transaction: TransactionID, now: UInt64) throws(StoreError) -> TransactionOutcome? {
     try expire(now)
     if let found = try entry(of: transaction) {
@@ -67,7 +66,7 @@ struct OutcomeTable {
     return .dropped
   }
 
-  /// Drops what is recorded of `transaction`, if there is anything.
+  /// Removes the record of `transaction`, if any.
   func forget(_ transaction: TransactionID) throws(StoreError) {
     try Self.lending(transaction) { (bytes) throws(StoreError) in try rows.outcomeRows.deleteOutcome(of: bytes) }
   }
@@ -84,8 +83,8 @@ struct OutcomeTable {
     }
   }
 
-  /// Forgets what was dropped long ago, along with a commit that is made in any case. A time that has yet to come was written by
-  /// a clock that was wrong: a day is counted from now on.
+  /// Forgets old drops, along with any other commit. A time in the future came from a wrong clock, and is replaced by the current
+  /// one.
   private func expire(_ now: UInt64, after memory: UInt64 = droppedMemory) throws(StoreError) {
     try rows.outcomeRows.expireOutcomes(
       TransactionOutcome.dropped.stored, before: Int64(clamping: now - min(now, memory)), after: Int64(clamping: now + 1))

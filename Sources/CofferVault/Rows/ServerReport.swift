@@ -1,10 +1,10 @@
 package import CofferPlatform
 
-/// What a server says of itself, and of the connection to it, to who looks after it. It proves nothing.
+/// A server's account of itself and of the connection, for its administrator. It proves nothing.
 package struct ServerReport: Sendable {
   /// Whether nobody between here and there can listen, as it is this machine.
   package var isThisMachine = false
-  /// Whether what is said is encrypted.
+  /// Whether the connection is encrypted.
   package var isEncrypted = false
   /// Whether the server has to prove which host it is.
   package var provesHost = false

@@ -111,7 +111,7 @@ enum StoredParts {
 }
 
 extension SealedSlot {
-  /// What is said of the slot without a key.
+  /// The public description of the slot.
   var summary: SlotSummary {
     SlotSummary(id: SlotSummary.ID(bytes: id.bytes), kind: frame.kind, passes: frame.passes, mebibytes: frame.mebibytes)
   }

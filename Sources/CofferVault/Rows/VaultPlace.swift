@@ -30,19 +30,19 @@ public struct VaultPlace: Sendable {
 
   /// The place of a vault that was found on a server.
   ///
-  /// - Parameter names: what the place is known by, one for each of its hosts.
+  /// - Parameter names: the known names of the place, one for each of its hosts.
   package init(found url: String, scheme: String, names: [[UInt8]]) {
     kind = .server(ServerPlace(scheme: scheme, url: url, names: names))
   }
 
-  /// The vault in the file at `path`, whatever the path looks like.
+  /// The vault in the file at `path`, even if the path looks like a URL.
   public static func file(_ path: FilePath) -> VaultPlace { VaultPlace(.file(path)) }
 
-  /// The mirror at `path` of a vault on a server, which ``UnlockedVault/mirror(to:progress:)`` of this machine made. It is read
-  /// and never written: a call that would write throws ``/CofferPlatform/StoreError/Kind/readOnly``. What is open stays as it was
-  /// when it was opened, whatever a refresh does meanwhile. It is compared with what this machine remembers of the mirror, and
-  /// not with what it knows of the vault: a mirror older than its last refresh is ``/CofferPlatform/StoreError/Kind/rolledBack``,
-  /// and one that this machine has not made ``/CofferPlatform/StoreError/Kind/unproven``.
+  /// The mirror at `path` of a vault on a server, made by ``UnlockedVault/mirror(to:progress:)`` on this machine. It is never
+  /// written: a write throws ``/CofferPlatform/StoreError/Kind/readOnly``. An open mirror stays as it was opened, even during a
+  /// refresh. It is compared with this machine's memory of the mirror, not of the vault: a mirror older than its last refresh is
+  /// ``/CofferPlatform/StoreError/Kind/rolledBack``, and one that this machine has not made
+  /// ``/CofferPlatform/StoreError/Kind/unproven``.
   public static func mirror(_ path: FilePath) -> VaultPlace { VaultPlace(.mirror(path)) }
 
   /// The vault's file; nil for a place that is none, as a mirror is.
@@ -85,7 +85,7 @@ public struct VaultPlace: Sendable {
       cure: "give the path of a file; one that looks like a URL is given with ./ before it")
   }
 
-  /// What has the server's URL; nil for a file.
+  /// The place on a server; nil for a file.
   var server: ServerPlace? {
     switch kind {
     case .file, .mirror: nil
@@ -93,7 +93,7 @@ public struct VaultPlace: Sendable {
     }
   }
 
-  /// What stands for the place in a pin's name: of a file its path, of a server one for each of its hosts, once it was reached.
+  /// The names of the place in a pin's name: the path of a file; one for each host of a server, once it was reached.
   var pinned: [[UInt8]] {
     switch kind {
     case .file(let path): [[UInt8](path.string.utf8)]
@@ -143,7 +143,7 @@ public struct VaultPlace: Sendable {
     return .file(try TrustedPath.absolute(path))
   }
 
-  /// What stands before `://` in a URL: RFC 3986, 3.1; nil for anything else.
+  /// The text before `://` in a URL: RFC 3986, 3.1; nil for anything else.
   private static func scheme(of text: String) -> Substring? {
     guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return nil }
     let scheme = text[..<colon]
@@ -198,7 +198,7 @@ extension VaultPlace: CustomStringConvertible {
 final class ServerPlace: Sendable {
   let scheme: String
   let url: String
-  /// What the place is known by, one for each of its hosts; empty until it was reached.
+  /// The known names of the place, one for each of its hosts; empty until it was reached.
   let names: [[UInt8]]
   let shown: String
 
@@ -215,7 +215,7 @@ final class ServerPlace: Sendable {
     return true
   }
 
-  /// Who opens it.
+  /// The library that opens the place.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported``.
   func server() throws(StoreError) -> any VaultServer {

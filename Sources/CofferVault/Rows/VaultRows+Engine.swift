@@ -1,9 +1,9 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-// The rows as the engine asks for them. Inlined, so that what a caller makes of a row is not handed through a generic call.
+// The engine's view of the rows. Inlined, so that the result of a closure is not passed through a generic call.
 extension VaultRows {
-  /// Runs `body` on one state of the rows, whatever others commit meanwhile.
+  /// Runs `body` on one state of the rows, isolated from later commits.
   @inline(__always)
   func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try beginReading()
@@ -120,8 +120,8 @@ extension VaultRows {
   @inline(__always)
   var log: LogTable { LogTable(rows: self) }
 
-  /// Refuses to write to a vault of a later format, within a transaction, for who has no key. A header that is damaged says
-  /// nothing of its format.
+  /// Refuses to write to a vault of a later format, within a transaction, without a key. A damaged header says nothing of its
+  /// format.
   func checkWritable() throws(StoreError) {
     let header: VaultHeader
     do throws(StoreError) { header = try StoredParts.readHeader(self).header } catch {
@@ -131,8 +131,8 @@ extension VaultRows {
     try header.checkWritable(place)
   }
 
-  /// Checks what no look-up ever meets, and anyone who can write the rows can put there: that the tables of one row have no other
-  /// one, and that the log begins with a number that a row can have.
+  /// Checks for rows that no look-up meets and that any writer of the rows can add: further rows in the tables of one row, and an
+  /// invalid first number of the log.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered``.
   func checkNothingIsAdded() throws(StoreError) {
@@ -155,7 +155,7 @@ extension VaultRows {
       keepingLogRows: RowLimits.logRows, times: OutcomeTable.times, mostDropped: OutcomeTable.mostDropped)
   }
 
-  /// Looks at what the rows lie in. What is said of a file's pages is made of its own numbers, and is not repeated.
+  /// Checks the storage beneath the rows. Messages about a file's pages contain its own numbers, and are not repeated.
   func checkStorage() throws(StoreError) {
     try checkStorage("pages of the file are damaged that hold nothing of the vault's items now")
   }

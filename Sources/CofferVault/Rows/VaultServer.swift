@@ -34,9 +34,9 @@ package protocol VaultServer: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, what `fill` throws, and what ``open(_:patience:)`` throws.
   func create(_ url: String, fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows
 
-  /// What the server of `url` says of itself.
+  /// The account of the server of `url` about itself.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``: what ``open(_:patience:)`` throws, but not that there is no vault.
+  /// - Throws: ``/CofferPlatform/StoreError``: the errors of ``open(_:patience:)``, except for a missing vault.
   func report(_ url: String) throws(StoreError) -> ServerReport
 
   /// Keeps all others that ask for the same out until the turn ends, on whatever machine they are; nil while somebody else has

@@ -28,15 +28,15 @@ extension Connection {
     }
   }
 
-  /// Runs `body` on one state of the database, whatever others commit meanwhile. The state is that of its first statement.
+  /// Runs `body` on one state of the database, that of its first statement, isolated from later commits.
   func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try transaction(.begin, body) { () throws(StoreError) in try end() }
   }
 
-  /// Runs `body` as the only writer of the database. What it changed is durable once this returns; when it throws, nothing was
-  /// changed, and nothing of it comes back later.
+  /// Runs `body` as the only writer of the database. Its changes are durable once this returns. If it throws, nothing was
+  /// changed, and nothing comes back later.
   ///
-  /// - Throws: what `body` throws, and what ``commit(wasMade:)`` throws.
+  /// - Throws: the error of `body`, and those of ``commit(wasMade:)``.
   func write<Result: ~Copyable>(
     _ body: () throws(StoreError) -> Result, wasMade: () throws(StoreError) -> Bool?
   ) throws(StoreError) -> Result {
@@ -52,12 +52,12 @@ extension Connection {
     throw error
   }
 
-  /// Commits the write that is under way.
+  /// Commits the current write.
   ///
-  /// - Parameter wasMade: whether the file, as it is now, has what was changed; nil where that cannot be told. Asked in a
-  ///   transaction of its own when SQLite says that the commit failed.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` when another process kept the lock for too long, `.noSpace`, `.readOnly`,
-  ///   `.io`; `.outcomeUnknown` when a commit failed and the file lets nobody find out or mend what became of it.
+  /// - Parameter wasMade: whether the file now has the changes; nil if that cannot be told. Asked in a transaction of its own if
+  ///   SQLite says that the commit failed.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` if another process kept the lock for too long, `.noSpace`, `.readOnly`,
+  ///   `.io`; `.outcomeUnknown` if a commit failed and the file shows neither outcome.
   func commit(wasMade: () throws(StoreError) -> Bool?) throws(StoreError) {
     let code = step(.commit)
     guard code != SQLITE_DONE else { return }
@@ -66,14 +66,14 @@ extension Connection {
     try settle(commitThatFailed: code, error, wasMade)
   }
 
-  /// Returns when the commit that failed with `code` is in effect all the same, durably; otherwise throws.
+  /// Returns if the commit that failed with `code` is in effect all the same, durably; otherwise throws.
   ///
-  /// A commit that failed may be in the file whole: its frames are in the write-ahead log and only their sync failed, and whoever
-  /// recovers the log after this process would find them good. A small commit that succeeds is written over them, and their
-  /// checksums no longer follow from what stands before (sqlite.org/fileformat2.html, 4.1). With a rollback journal, the commit
-  /// may be made and only its journal's removal not be durable; the small commit makes and removes a journal of its own.
+  /// A failed commit may be in the file whole: its frames are in the write-ahead log and only their sync failed, and the next
+  /// process that recovers the log would find them valid. A small commit that succeeds is written over them, and their checksums
+  /// no longer follow from the frames before (sqlite.org/fileformat2.html, 4.1). With a rollback journal, the commit may be made
+  /// and only its journal's removal not be durable; the small commit makes and removes a journal of its own.
   ///
-  /// - Throws: `error` when nothing of the commit is left; `.outcomeUnknown` when the small commit fails too.
+  /// - Throws: `error` if nothing of the commit is left; `.outcomeUnknown` if the small commit fails too.
   func settle(
     commitThatFailed code: Int32, _ error: StoreError, _ wasMade: () throws(StoreError) -> Bool?
   ) throws(StoreError) {
@@ -139,8 +139,8 @@ extension Connection {
     try perform(verb)
   }
 
-  /// Ends a transaction that failed; after some errors (a full disk, no memory) SQLite has done so itself. When even that fails,
-  /// the connection is closed: what is half done must never be committed by a later call.
+  /// Ends a transaction that failed; after some errors (a full disk, no memory) SQLite has done so itself. If even that fails,
+  /// the connection is closed, so that no later call commits half a change.
   func rollBack() {
     guard isOpen, sqlite3_get_autocommit(handle) == 0 else { return }
     do throws(StoreError) { try perform(.rollback) } catch { close() }

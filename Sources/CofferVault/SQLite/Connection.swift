@@ -15,7 +15,7 @@ final class Connection {
     case readOnly
   }
 
-  /// What a connection is given.
+  /// The options of a connection.
   struct Options {
     var access = Access.readWrite
     /// How long a call waits for another process's lock, in milliseconds: long enough for a rotation of a large vault.
@@ -23,10 +23,10 @@ final class Connection {
     /// Whether it has the file for itself while it is open: SQLite then needs no memory that it shares with others, for which
     /// there must be room on the disk. Whoever else asks waits.
     var isAlone = false
-    /// Whether it is a mirror: nobody writes to the file, in whose place another one may be put at any time. What is open stays
-    /// what it is, and SQLite keeps nothing beside it, which would be taken for a part of the next one.
+    /// Whether it is a mirror: nobody writes to the file, and a refresh may replace it at any time. An open mirror stays as it
+    /// was, and SQLite keeps nothing beside it, which would be taken for a part of the next file.
     var isMirror = false
-    /// Why others than this user may make files beside the file: nothing beside it is read then, and this is what a write throws.
+    /// The error for a folder in which others may make files: nothing beside the file is read then, and a write throws this.
     var openFolder: StoreError?
     /// The name of the virtual file system below ``ConnectionFiles``; nil for the system's files.
     var fileSystem: String?
@@ -73,8 +73,7 @@ final class Connection {
     guard getpid() == process else { return }
     while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
     limit.end(handle)
-    // A log that was removed goes with its descriptor: SQLite would copy it over what others have written since, and remove
-    // theirs.
+    // A removed log goes with its descriptor: SQLite would copy it over later writes of others, and remove theirs.
     if !isLogInPlace { _ = coffer_sqlite3_db_config_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil) }
     // What cannot be closed, as a copy of it is under way, goes on to use its files.
     if sqlite3_close(handle) == SQLITE_OK { files.close() }
@@ -120,9 +119,8 @@ final class Connection {
     return sqlite3_column_int64(statement, 0)
   }
 
-  /// Changes whenever what is known of the file's pages is no longer true, as somebody committed since. Unlike ``dataVersion()``,
-  /// it can be asked while the file's whole content is being replaced, as it runs no statement
-  /// (sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
+  /// Changes whenever the knowledge of the file's pages is outdated by a commit. Unlike ``dataVersion()``, it can be asked while
+  /// the file's whole content is being replaced, as it runs no statement (sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
   func pagerVersion() throws(StoreError) -> UInt32 {
     try checkOpen()
     var version: UInt32 = 0

@@ -139,7 +139,7 @@ extension ConnectionFiles {
     if let name {
       guard let kind, isNamed(name, Self.kinds[kind].suffix) else { return refuse() }
     }
-    // A file without a name is one that SQLite makes up and that nobody else can name: what a statement needs to undo itself.
+    // A file without a name is a temporary one of SQLite's that nobody else can name: a statement needs it to undo itself.
     let code = base.pointee.xOpen(base, name, file, flags, given)
     guard code == SQLITE_OK, let kind, let file else { return code }
     file.pointee.pMethods = CheckedMethods.put(over: file.pointee.pMethods, at: methods + kind)
@@ -153,7 +153,7 @@ extension ConnectionFiles {
     return base.pointee.xDelete(base, name, syncsFolder)
   }
 
-  /// What stands there; nil where nothing does, or nobody can tell.
+  /// The file's identity; nil if there is none, or it cannot be told.
   private func identity(of name: UnsafePointer<CChar>?) -> FileIdentity? {
     guard let name else { return nil }
     do throws(StoreError) { return try Stat.ofLink(FilePath(platformString: name))?.identity } catch { return nil }

@@ -1,7 +1,7 @@
 internal import CCofferSQLite
 internal import CCofferSodium
 
-/// What a vault stands on in this process, for a report of a bug.
+/// The versions of the libraries beneath a vault in this process, for a bug report.
 package enum LibraryVersions {
   /// The format of a vault that is made now; see VaultFormat.
   package static var format: Int { VaultFormat.version }

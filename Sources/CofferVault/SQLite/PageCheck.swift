@@ -11,8 +11,8 @@ enum PageCheck {
   /// Where the tree of page 1 begins.
   private static let fileHeader = 100
 
-  /// Whether `page` may be handed to SQLite. What is no page of a tree may: its first byte is the highest of a page's number, 0
-  /// in every file of fewer than 2^24 pages (``Limits/mostPages``).
+  /// Whether `page` may be handed to SQLite. A page outside the trees may: its first byte is the highest of a page's number, 0 in
+  /// every file of fewer than 2^24 pages (``Limits/mostPages``).
   static func accepts(_ page: UnsafeRawBufferPointer) -> Bool {
     let isFirst = page.prefix(magic.utf8CodeUnitCount).elementsEqual(UnsafeRawBufferPointer(start: magic.utf8Start, count: 16))
     let start = isFirst ? fileHeader : 0
@@ -89,8 +89,8 @@ struct CheckedMethods {
     let checked = UnsafeRawPointer(methods).assumingMemoryBound(to: CheckedMethods.self)
     guard let base = checked.pointee.base else { return SQLITE_IOERR }
     let code = base.pointee.xRead(file, bytes, count, offset)
-    // The disk failed, and nothing is known of the bytes. SQLite would tell of this code as of a damaged file (vdbe.c), and
-    // whoever reads that restores a backup over a vault that is sound.
+    // The disk failed, and the bytes are unknown. SQLite would report this code as a damaged file (vdbe.c), and a user would
+    // restore a backup over a sound vault.
     if code == coffer_sqlite3_ioerr_corruptfs { return coffer_sqlite3_ioerr_read }
     guard code == SQLITE_OK, count >= 512, count & (count - 1) == 0, !checked.pointee.isUnchecked else { return code }
     return PageCheck.accepts(UnsafeRawBufferPointer(start: bytes, count: Int(count))) ? code : SQLITE_CORRUPT

@@ -37,7 +37,7 @@ extension StoreError {
     // Whoever stores too much is told before SQLite is asked: see RecordLimits.
     case SQLITE_TOOBIG: (.damaged, "restore a backup")
     case SQLITE_IOERR: (.io(Errno.ioError.rawValue), "check the disk; nothing was changed")
-    // What is left are statements that do not fit the file's tables: all of them are fixed, so it is the file that is wrong.
+    // The rest are statements that do not fit the file's tables. All of them are fixed, so the file is wrong.
     default: (.damaged, "restore a backup")
     }
   }

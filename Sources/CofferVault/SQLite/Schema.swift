@@ -89,7 +89,7 @@ struct SchemaCheck {
     }
   }
 
-  /// What the file says is compared and never repeated in a message: its author chose it.
+  /// The file's text is compared and never repeated in a message: its author chose it.
   private mutating func check(_ row: borrowing Row) throws(StoreError) {
     guard try row.text(0) == "table" else { throw tampered("holds something else than tables") }
     let name = try row.text(1)

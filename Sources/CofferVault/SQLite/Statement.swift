@@ -152,7 +152,7 @@ enum Query: Int, CaseIterable {
   }
 }
 
-/// The row that a statement stands on. It cannot be kept: what it lends is gone with the next step.
+/// The current row of a statement. It cannot be kept: its bytes are gone with the next step.
 ///
 /// Columns are counted from 0. A column of another type than asked for is ``/CofferPlatform/StoreError/Kind/damaged``: a STRICT
 /// table keeps SQLite from writing one, not a file from holding one.

@@ -16,7 +16,7 @@ final class StepLimit {
   private static let stepsPerByte = 4
 
   private let path: FilePath
-  /// What the present statement has taken.
+  /// The strides of the current statement.
   private var strides = 0
   private var mostStrides = 0
 

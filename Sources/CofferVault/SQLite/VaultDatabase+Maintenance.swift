@@ -5,8 +5,8 @@ internal import SystemPackage
 
 // The file as a whole.
 extension VaultDatabase {
-  /// Rewrites the file without the pages that deleted rows left, outside any transaction. Durable when it returns; what the
-  /// write-ahead log still holds of them goes with ``emptyLog()``.
+  /// Rewrites the file without the pages of deleted rows, outside any transaction. Durable when it returns; their remains in the
+  /// write-ahead log go with ``emptyLog()``.
   func vacuum() throws(StoreError) {
     try connection.execute("VACUUM")
   }
@@ -49,8 +49,7 @@ extension VaultDatabase {
     guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
       throw copy.failure(sqlite3_extended_errcode(copy.handle), "begin the copy")
     }
-    // What is copied is not looked into, so that a damaged file can be kept. Its pages do not stay in the cache, as if they were
-    // sound.
+    // A copy is not inspected, so that a damaged file can be kept. Its pages must not stay in the cache as if they were sound.
     connection.files.readsPagesUnchecked(true)
     defer {
       connection.files.readsPagesUnchecked(false)
@@ -93,7 +92,7 @@ extension VaultDatabase {
   /// Whatever SQLite says of a commit, ``Connection/settle(commitThatFailed:_:_:)`` has asked the file.
   var hasLostCommit: Bool { false }
 
-  /// With what is in its log.
+  /// With the content of its log.
   func storedBytes() throws(StoreError) -> Int64 {
     try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
   }

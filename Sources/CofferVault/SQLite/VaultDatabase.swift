@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The file of a vault: its tables, row by row, checked for type and length but not for meaning. What the rows say is sealed, and
-/// this knows no key.
+/// The file of a vault: its tables, row by row, checked for type and length but not for meaning. The content of the rows is
+/// sealed, and this knows no key.
 ///
 /// Used from one thread at a time, like the ``Connection`` it owns.
 final class VaultDatabase: VaultRows {
@@ -68,7 +68,7 @@ final class VaultDatabase: VaultRows {
   private static func openFile(
     _ path: FilePath, besideWhich error: StoreError
   ) throws(StoreError) -> sending VaultDatabase {
-    // Below what is no folder nothing can be looked at: that was the reason.
+    // Below a path that is no folder nothing can be inspected: that was the reason.
     guard let resolved = try VaultFile(path).found(), try FileStatus(at: resolved) != nil,
       try SideFiles.first(beside: resolved) == nil, let file = try DatabaseFile.existing(resolved)
     else { throw error }
@@ -149,7 +149,7 @@ final class VaultDatabase: VaultRows {
   func hasWritten(since before: [UInt8]?) throws(StoreError) -> Bool? {
     let now = try stateBytes()
     if let writtenState, now == writtenState { return true }
-    // What was not published in the log is not in effect, and with the transaction that asks it never will be.
+    // An unpublished change in the log is not in effect, and with the asking transaction it never will be.
     if connection.usesWriteAheadLog { return false }
     // A state that is still the one before tells nothing of a transaction that put none.
     return writtenState != nil && now == before ? false : nil
@@ -213,7 +213,7 @@ extension VaultDatabase {
   /// Removes the vault that was made at `path` just now and that nobody knows of yet, once it is closed. Where it cannot be
   /// removed it stays, whole.
   static func remove(_ path: FilePath) {
-    // The vault first: what is left beside it without it would be taken for a part of the next one.
+    // The vault first: side files without it would be taken for a part of the next one.
     guard path.withPlatformString({ unlink($0) }) == 0 else { return }
     for suffix in SideFiles.suffixes { _ = path.appending(suffix: suffix).withPlatformString { unlink($0) } }
   }

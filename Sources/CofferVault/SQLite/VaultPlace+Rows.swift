@@ -45,9 +45,9 @@ extension VaultPlace {
   /// A refresh takes longer than opening, so that one cannot come between the looks at a name again and again.
   private static let triesOfMirror = 10
 
-  /// Opens the mirror at `path`, which stays what it is then, whatever is put in its place.
+  /// Opens the mirror at `path`. The connection keeps that file even if a refresh replaces it.
   ///
-  /// - Throws: what ``VaultDatabase/open(_:_:)`` throws; ``/CofferPlatform/StoreError/Kind/noVault`` where there is none.
+  /// - Throws: the errors of ``VaultDatabase/open(_:_:)``; ``/CofferPlatform/StoreError/Kind/noVault`` if there is none.
   static func openMirror(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
     var options = Connection.Options(access: .readOnly)
     options.isMirror = true

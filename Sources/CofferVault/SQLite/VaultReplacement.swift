@@ -19,7 +19,7 @@ final class VaultReplacement {
     self.backup = backup
     self.target = target
     self.source = source
-    // What stands there is overwritten, whatever it says.
+    // The current content is overwritten, unread.
     connection.files.readsPagesUnchecked(true)
     // A step of no pages takes the target's lock, and copies nothing.
     let code = sqlite3_backup_step(backup, 0)

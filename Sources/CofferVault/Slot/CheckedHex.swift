@@ -5,7 +5,7 @@ internal import CofferMemory
 /// copy.
 struct CheckedHex: Sendable {
   let mark: StaticString
-  /// What the text is, for messages.
+  /// The kind of text, for messages.
   let name: String
 
   private var markText: UnsafeRawBufferPointer {

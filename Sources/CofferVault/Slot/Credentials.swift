@@ -1,6 +1,6 @@
 public import CofferMemory
 
-/// What a caller has at hand to open a vault, or to make a slot of a new one. Give all there is: key files are tried before
+/// The secrets of a caller, to open a vault or to make a slot of a new one. Give all there are: key files are tried before
 /// passphrases, which cost an Argon2id run each.
 public struct Credentials: ~Copyable, Sendable {
   /// The passphrase, 1 to 1 024 bytes as typed.

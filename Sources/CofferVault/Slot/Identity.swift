@@ -59,7 +59,7 @@ public enum Identity {
   /// - Throws: `StoreError` `.damaged` for a line that is none, and for more than ``Invitation/most``.
   public static func invitations(in content: borrowing SecretBytes) throws(StoreError) -> [Invitation] {
     guard content.count != KeyAgreement.keyBytes else { return [] }
-    // Not secret: what stands after the first line.
+    // Not secret: the text after the first line.
     let rest = content.withUnsafeBytes { String(decoding: $0[firstLine($0).upperBound...], as: UTF8.self) }
     guard !rest.isEmpty else { return [] }
     let lines = rest.split(separator: "\n", omittingEmptySubsequences: false)
@@ -103,8 +103,8 @@ public enum Identity {
   }
 }
 
-/// The public half of an ``Identity``: who has it can add a slot for the identity's holder. Not secret, but worth checking: a
-/// slot for someone else's key lets them in.
+/// The public half of an ``Identity``: anyone who has it can add a slot for the identity's holder. Not secret, but worth
+/// checking: a slot for someone else's key lets them in.
 public struct Recipient: Sendable, Hashable, CustomStringConvertible {
   private static let text = CheckedHex(mark: "PVPUB1-", name: "recipient")
   let key: PublicKey32

@@ -7,8 +7,8 @@ internal import CofferStorage
 struct ControlGroup: Equatable {
   /// Bytes, at most.
   let limit: Int
-  /// Bytes that cannot be given back: what is charged to the group less the pages of files that nobody has used of late. A
-  /// container that has read large files is always full by the first number alone.
+  /// Bytes that cannot be reclaimed: those charged to the group, less the pages of files that were not used of late. A container
+  /// that has read large files is always full by the first number alone.
   let taken: Int
 
   /// What may still be taken.
@@ -82,7 +82,7 @@ struct ControlGroup: Equatable {
   private static func number(_ text: String) -> Int? { KernelFile.lines(text).first.flatMap { Int($0) } }
 }
 
-/// How much memory Argon2id may take: what is available to this process, less a reserve, so that unlocking a vault never makes
+/// The memory that Argon2id may take: the amount available to this process, less a reserve, so that unlocking a vault never makes
 /// the kernel kill a program.
 enum MemoryLimit {
   /// Left to the rest of the process.
@@ -97,9 +97,9 @@ enum MemoryLimit {
       mapped: KernelFile.text("/proc/self/status").flatMap(mapped(status:)) ?? 0)
   }
 
-  /// The least of what is available to the machine, to this control group and each above it, and to the address space.
+  /// The least of the amounts available to the machine, to this control group and each above it, and to the address space.
   ///
-  /// - Parameter available: nil where the system does not tell; then only the other limits count.
+  /// - Parameter available: nil if the system does not tell; then only the other limits count.
   static func limit(available: Int?, groups: [ControlGroup], addressSpace: Int?, mapped: Int) -> Int {
     var least = groups.reduce(available ?? Int.max) { min($0, $1.free) }
     if let addressSpace { least = min(least, addressSpace - mapped) }

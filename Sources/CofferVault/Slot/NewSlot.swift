@@ -62,7 +62,7 @@ struct NewSlot: ~Copyable, Sendable {
 
   /// The slot with the vault's key sealed to it.
   ///
-  /// - Parameter mark: what the key is known by.
+  /// - Parameter mark: the key's mark.
   /// - Throws: ``FormatError/damaged(_:_:)`` for a recipient's public key of low order.
   borrowing func sealed(_ key: borrowing VaultKey, _ mark: EpochMark, place: SlotPlace) throws(FormatError) -> SealedSlot {
     let mix = try SecretBytes(count: HeaderBody.mixBytes, memory: FormatError.memory) { (out) throws(FormatError) in
@@ -107,7 +107,7 @@ struct NewSlot: ~Copyable, Sendable {
   }
 }
 
-/// What a change makes of a vault's slots.
+/// The slots of a vault after a change.
 struct SlotPlan: ~Copyable, Sendable {
   /// Slots that the next header does not have.
   var dropped: Set<SlotID> = []

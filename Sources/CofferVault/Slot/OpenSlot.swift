@@ -36,7 +36,7 @@ struct OpenSlot: ~Copyable, Sendable {
     try secret.withMix(body)
   }
 
-  /// What the slot costs to open; zeros where no passphrase is involved.
+  /// The cost of opening the slot; zeros without a passphrase.
   var cost: PassphraseCost { frame.cost }
 
   /// The same slot, with the same key pair and W, behind another cost. Others that have the vault open with it go on.
@@ -99,9 +99,9 @@ struct OpenSlot: ~Copyable, Sendable {
     self.key = key
   }
 
-  /// Takes over what a header that the held key has sealed says of the slot.
+  /// Takes over the slot's frame from a header that the held key has sealed.
   ///
-  /// - Throws: `.locked` when the slot is gone or was given to another key pair.
+  /// - Throws: `.locked` if the slot is gone or was given to another key pair.
   mutating func takeFrame(of header: VaultHeader, place: String?) throws(StoreError) {
     frame = try slot(in: header, place).frame
   }

@@ -2,10 +2,10 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// What a new passphrase slot costs to open: decided by this machine and the sealed header's floor, never by numbers that a
-/// slot shows. Whoever can write the file could otherwise have the next passphrase hashed cheaply.
+/// The cost of a new passphrase slot: decided by this machine and the sealed header's floor, never by numbers in a slot. A writer
+/// of the file could otherwise have the next passphrase hashed cheaply.
 enum PassphrasePolicy {
-  /// A guess costs an attacker what an unlock costs here, and nobody minds half a second.
+  /// A guess costs an attacker as much as an unlock costs here, and nobody minds half a second.
   private static let slowEnough = Duration.milliseconds(500)
   /// RFC 9106 recommends 3 passes for the lesser memory sizes.
   private static let leastPasses: UInt32 = 3
@@ -58,12 +58,12 @@ enum PassphrasePolicy {
 }
 
 extension PassphraseCost {
-  /// Passes times MiB: what a run costs in time.
+  /// Passes times MiB: the time of a run.
   var work: UInt64 { UInt64(passes) * UInt64(mebibytes) }
 
-  /// What a run costs in time where it is tried for a stranger, in MiB of traffic: the passes, and two more for memory that the
-  /// system has to clear and map first. Of 2 GiB, one pass alone takes 0.9 s and a whole run of one pass 2.1 s, measured; without
-  /// the two, a file's cheapest way to cost time would be few passes over much memory.
+  /// The time of a run for a stranger's slot, in MiB of traffic: the passes, and two more for memory that the system has to clear
+  /// and map first. Of 2 GiB, one pass alone takes 0.9 s and a whole run of one pass 2.1 s, measured; without the two, few passes
+  /// over much memory would be a file's cheapest way to cost time.
   var effort: UInt64 { (UInt64(passes) + 2) * UInt64(mebibytes) }
 
   /// The least cost that is below neither of two.

@@ -2,7 +2,7 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Credentials, read and checked. What they open is decided slot by slot.
+/// Credentials, read and checked. Each slot decides whether they open it.
 struct SlotInputs: ~Copyable {
   private let passphrase: SecretBytes?
   private let keyFile: KeyFile?
@@ -99,7 +99,7 @@ extension SlotInputs {
     }
   }
 
-  /// What is said of credentials that open no slot of a vault with slots of these kinds.
+  /// The message about credentials that open no slot of a vault with slots of these kinds.
   borrowing func whyNothingFits(_ kinds: Set<SlotKind>) -> String {
     switch (passphrase != nil, keyFile != nil, recoveryCode != nil, identity != nil) {
     case (true, false, false, false):
@@ -121,7 +121,7 @@ extension SlotInputs {
   /// Whether an identity is all that was given.
   var isIdentityAlone: Bool { passphrase == nil && keyFile == nil && recoveryCode == nil && identity != nil }
 
-  /// What the credentials are, where no slot of these kinds takes it; nil for several at once.
+  /// The kind of the credentials, if no slot of these kinds takes it; nil for several at once.
   borrowing func whatNoSlotTakes(_ kinds: Set<SlotKind>) -> String? {
     switch (passphrase != nil, keyFile != nil, recoveryCode != nil, identity != nil) {
     case (true, false, false, false): kinds.contains(where: \.takesPassphrase) ? nil : "a passphrase"

@@ -106,10 +106,11 @@ extension SealedSlot {
   }
 }
 
-/// What opens a slot's box: an X25519 secret key, and a mix key W that only the slot and the sealed header know.
+/// The secret of a slot's box: an X25519 secret key, and a mix key W that only the slot and the sealed header know.
 ///
-/// Both are needed. Who once knew an old vault key, and so every W, cannot open the new one without the secret key; and with W in
-/// the mix, breaking X25519 alone (a quantum computer with a copy of the file) does not open a slot. A recipient's W is zeros.
+/// Both are needed. A person who once knew an old vault key, and so every W, cannot open the new one without the secret key; and
+/// with W in the mix, breaking X25519 alone (a quantum computer with a copy of the file) does not open a slot. A recipient's W is
+/// zeros.
 struct SlotSecret: ~Copyable, Sendable {
   static let count = SealedSlot.secretBytes
   /// The secret key, then W.

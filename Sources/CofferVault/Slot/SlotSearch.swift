@@ -7,10 +7,10 @@ internal import CofferStorage
 enum SlotSearch {
   private static let order: [[SlotKind]] = [[.keyFile], [.recoveryCode], [.recipient], [.passphraseAndKeyFile, .passphrase]]
 
-  /// What one search may cost, in ``PassphraseCost/effort``: 32 GiB of traffic, 14 s measured. Whoever writes the file chooses
-  /// how many slots there are and what each costs: sixteen at the bound of a single one would take two minutes. Sixteen of the
-  /// standard cost, 3 passes over 256 MiB, take 20 GiB; and as the cheapest are tried first, no slots that others add keep one of
-  /// up to 6 passes over 256 MiB from its turn.
+  /// The most that one search may cost, in ``PassphraseCost/effort``: 32 GiB of traffic, 14 s measured. The writer of the file
+  /// chooses the number of slots and their costs: sixteen at the bound of a single one would take two minutes. Sixteen of the
+  /// standard cost, 3 passes over 256 MiB, take 20 GiB; and because the cheapest are tried first, no slots that others add keep
+  /// one of up to 6 passes over 256 MiB from its turn.
   static let mostWork: UInt64 = 32 * 1024
 
   /// Whether Argon2id may run: callers let one run at a time.
@@ -52,14 +52,14 @@ enum SlotSearch {
     throw named(changed ?? tooCostly.map { naming(the: header.slots, beside: $0) } ?? nothingFits(header, inputs), place)
   }
 
-  /// Takes what trying a slot costs from what one search may cost.
+  /// Subtracts the cost of a slot from the budget of the search.
   ///
-  /// - Throws: `.kdfMemory` when it costs more than is left; the slot is not tried then.
+  /// - Throws: `.kdfMemory` if it exceeds the rest; the slot is not tried then.
   private static func spend(_ frame: SlotFrame, _ inputs: borrowing SlotInputs, _ memory: Int, _ budget: inout UInt64)
     throws(StoreError)
   {
     guard inputs.hashesPassphrase(for: frame) else { return }
-    // What is never run costs nothing.
+    // A run that never happens costs nothing.
     try PassphraseHash.check(frame.cost, memory: memory)
     guard frame.cost.effort <= budget else {
       throw StoreError(
@@ -134,7 +134,7 @@ enum SlotSearch {
             : "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
   }
 
-  /// What opens slots of these kinds, in words.
+  /// The secrets for slots of these kinds, in words.
   private static func openers(_ kinds: Set<SlotKind>) -> String {
     SlotKind.allCases.filter(kinds.contains).map { kind in
       switch kind {
