@@ -4,8 +4,8 @@ internal import FoundationEssentials
 package import SystemPackage
 
 extension DefaultsDomain {
-  /// What can be read in the domain's files as they lie, whether it counts or not: in the list, its last good copy, copies of
-  /// damaged lists, what a fold left that died, and the journal, with what it held before. A name is what stands before a text.
+  /// All values that can be read in the domain's files, valid or not: in the list, its last good copy, copies of damaged lists,
+  /// the remains of a fold that died, and the journal with its older records. A name is the text before a value.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied`, `.io`.
   package func remnants() throws(StoreError) -> [(file: FilePath, name: String, form: PlainForm)] {

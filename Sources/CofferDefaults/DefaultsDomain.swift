@@ -53,15 +53,14 @@ public struct DefaultsDomain: Sendable, Hashable {
     return domains
   }
 
-  /// What stands between the two in the name of a file; nil where it cannot be a domain of ours, and is some other program's
-  /// file.
+  /// The part of a file's name between the two; nil for another program's file, whose name cannot be a domain's.
   private static func domain(of file: String, between prefix: String, _ suffix: String) -> String? {
     guard file.hasPrefix(prefix), file.hasSuffix(suffix), file.hasPrefix(".") == prefix.hasPrefix(".") else { return nil }
     let name = String(file.dropFirst(prefix.count).dropLast(suffix.count))
     return refusal(of: name) == nil ? name : nil
   }
 
-  /// Whether anything is stored. What cannot be read may be: whoever reads the domain is told why.
+  /// Whether anything may be stored. An unreadable domain may have values: reading it throws the reason.
   private var mayHaveValues: Bool {
     do throws(StoreError) {
       return try !DefaultsStore.open(domain: name, in: folder, access: .readOnly).names().isEmpty
@@ -104,7 +103,7 @@ public struct DefaultsDomain: Sendable, Hashable {
 }
 
 extension DefaultsDomain {
-  /// Removes the domain: every value, the property list and what is kept beside it. Copies of damaged lists stay.
+  /// Removes the domain: every value, the property list and the files beside it. Copies of damaged lists stay.
   ///
   /// Programs that have the domain open find it empty, and may write it again. A link to the list stays a link.
   ///
@@ -135,7 +134,8 @@ extension DefaultsEngine {
       try AtomicFile.synchronizeFolder(of: files.list, calls)
       try journal.synchronize()
       PreparedBatches(engine: self).forgetFinished()
-      // Who waits for this lock must not write into a file without a name. Said before the word: whoever reads the word knows.
+      // A writer that waits for this lock must not write into a file without a name. Marked before the word, so that every reader
+      // of the word knows.
       try journal.memory.mark(.removed)
       try state.withLock { (state) throws(StoreError) in
         (state.seen, state.last) = try journal.beginEpoch(

@@ -81,7 +81,7 @@ extension DefaultsStore {
     return values
   }
 
-  /// Throws unless `form` may be stored under `name`: what a write would throw, before anything is opened for writing.
+  /// Throws the error of a write of `form` under `name`, before anything is opened for writing.
   package static func checkStorable(_ form: PlainForm, under name: String) throws(StoreError) {
     try StorableForm.check(name: name)
     try StorableForm.check(form, for: name)

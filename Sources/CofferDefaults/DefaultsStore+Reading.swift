@@ -44,7 +44,7 @@ extension DefaultsStore {
     return names.sorted()
   }
 
-  /// Which layer a read of `name` answers from, what it hides, and where each value stands.
+  /// The layer that answers a read of `name`, the layers that it hides, and the place of each value.
   public func explain(_ name: String) throws(StoreError) -> Explanation {
     try check()
     var sources: [Explanation.Source] = []

@@ -23,7 +23,7 @@ extension DefaultsStore {
       var decisions: DecisionLookup?
     }
     private let state = Mutex(State())
-    /// What is told of changes. Who listens while the store cannot be opened is thrown the reason, and may try again.
+    /// The changes of the store. While the store cannot be opened, subscribing throws the reason, and may be tried again.
     public let changes: ChangeFeed
 
     fileprivate init() {
@@ -79,7 +79,7 @@ extension DefaultsStore {
       }
       opened?.settle(with: decisions)
     }
-    /// Which layer a read of `name` answers from, what it hides, and where each value stands.
+    /// The layer that answers a read of `name`, the layers that it hides, and the place of each value.
     public func explain(_ name: String) throws(StoreError) -> Explanation { try store().explain(name) }
     /// The names that the command line or a registered value has.
     public var unstoredNames: [String] {
@@ -91,7 +91,7 @@ extension DefaultsStore {
         return LaunchArguments(Self.arguments)[name].map { _ in "the command line" }
       }
     }
-    /// Returns once what was set is on the disk.
+    /// Returns once all values are on the disk.
     public func synchronize() throws(StoreError) { try store().synchronize() }
     /// Like ``synchronize()``: the store is the whole process's, and stays open for the others that use it.
     public func close() throws(StoreError) { try synchronize() }

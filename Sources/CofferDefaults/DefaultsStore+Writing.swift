@@ -2,7 +2,7 @@ public import CofferPlatform
 public import CofferStorage
 internal import Synchronization
 
-// Writes go to the domain, whatever the layers say.
+// Writes go to the domain, never to another layer.
 extension DefaultsStore {
   /// Replaces the value of `name` in the domain; nil removes it. Nothing is written where it is equal.
   ///
@@ -15,11 +15,11 @@ extension DefaultsStore {
     try engine.save(form, for: full)
   }
 
-  /// Replaces the domain's value of `name` by what `body` makes of it, atomically across processes. `body` gets what a read gives
-  /// but for overrides: where the domain has no value, that of the first suite that has one, or the registered one. A value that
-  /// `body` leaves as it is stays where it is.
+  /// Replaces the domain's value of `name` by the result of `body`, atomically across processes. `body` gets the current value
+  /// without overrides: the domain's, else that of the first suite that has one, else the registered one. A value that `body`
+  /// leaves unchanged stays in its layer.
   ///
-  /// - Throws: what ``save(_:for:)`` throws, or `body`; nothing has changed then.
+  /// - Throws: the errors of ``save(_:for:)`` and of `body`; nothing has changed then.
   public func update(
     _ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
   ) throws(StoreError) {
@@ -88,17 +88,17 @@ extension DefaultsStore {
     if engine.isWritable { try Fold(engine: engine).synchronize() }
   }
 
-  /// Like ``synchronize()``, and leaves no trace of removed or replaced values in the journal and in the last good copy: for
-  /// a value that should never have been stored in the clear. What the disk keeps of replaced files is out of reach.
+  /// Like ``synchronize()``, and leaves no trace of removed or replaced values in the journal and in the last good copy: for a
+  /// value that should never have been stored in the clear. Bytes of replaced files on the disk are out of reach.
   public func scrub() throws(StoreError) {
     try check()
     try Fold(engine: engine).synchronize(scrubbing: true)
   }
 
-  /// Writes what is acknowledged into the property list and ends the store's use: later calls throw
-  /// ``/CofferPlatform/StoreError/Kind/closed``. Closing twice does nothing. Other stores of the same domain go on.
+  /// Writes acknowledged values into the property list and ends the store's use: later calls throw
+  /// ``/CofferPlatform/StoreError/Kind/closed``. Closing twice does nothing. Other stores of the same domain stay open.
   ///
-  /// - Throws: what ``synchronize()`` throws; the store is closed all the same, and the values are safe in the journal.
+  /// - Throws: the errors of ``synchronize()``; the store is closed all the same, and the values are safe in the journal.
   public func close() throws(StoreError) {
     try Reentrancy.check(place)
     guard !isClosed.exchange(true, ordering: .relaxed) else { return }

@@ -19,7 +19,7 @@ public final class DefaultsStore: Store {
   public let domain: DefaultsDomain
   /// What names of this instance begin with in the files, the arguments and the environment.
   public let prefix: String
-  /// The prefix: what other names begin with is no part of this store.
+  /// The prefix: the store has no other names.
   public var part: String { prefix }
   /// The property list's path; a symbolic link is resolved.
   public var place: String { engine.files.list.string }
@@ -118,7 +118,7 @@ public final class DefaultsStore: Store {
     throw StoreError(.closed, "the store was closed", place: place, cure: "open the domain again")
   }
 
-  /// The name in files, arguments and environment. What is to be scrubbed are the files, which all prefixes share.
+  /// The name in files, arguments and environment. Scrubbing concerns the files, which all prefixes share.
   @inline(__always)
   func full(_ name: String) -> String { prefix.isEmpty || name == ReservedName.scrubPending ? name : prefix + name }
 

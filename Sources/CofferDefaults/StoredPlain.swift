@@ -1,8 +1,8 @@
 package import CofferPlatform
 package import CofferStorage
 
-/// What this plain store holds names and values to, and how its journal writes a value, for a plain store that lies elsewhere:
-/// what one of them takes the other does too.
+/// The plain store's rules for names and values, and its journal's encoding of a value, for a plain store elsewhere: both accept
+/// the same.
 package enum StoredPlain {
   /// Bytes of content in one value, at most.
   package static var largestValue: Int { Budget.value }

@@ -3,7 +3,7 @@ internal import CofferPlatform
 
 /// How well this process can guard secrets, for `status` and `doctor`.
 public enum SecretMemory {
-  /// What the system granted.
+  /// The protections that the system granted.
   public struct Report: Sendable, Equatable {
     /// Bytes of guarded memory that are locked against swapping.
     public let lockedBytes: Int
@@ -35,7 +35,7 @@ public enum SecretMemoryError: Error, Sendable, Equatable, CustomStringConvertib
   /// The system refused `bytes` more bytes of guarded memory.
   case exhausted(bytes: Int)
 
-  /// What was refused, and what to look at.
+  /// The protections that were refused, and their cures.
   public var description: String {
     switch self {
     case .exhausted(let bytes):

@@ -24,12 +24,11 @@ extension Handler where Value: Sendable {
   }
 }
 
-/// What was triggered for one owner on the main actor and has yet to be told there.
+/// Triggers for one owner on the main actor that are still to be delivered.
 ///
-/// Its registration keeps it, and asks it whether the owner lives. What waits is forgotten with the registration.
+/// Its registration keeps it, and asks it whether the owner lives. Waiting triggers are dropped with the registration.
 private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
-  // Read on any thread, and never changed. Whoever reads it may hold the owner's last reference then, and lets the main actor
-  // drop it.
+  // Read on any thread, and never changed. A reader may then hold the owner's last reference, and lets the main actor drop it.
   private nonisolated(unsafe) weak let owner: Owner?
   private let body: @MainActor (Owner, Value) -> Void
   private let waiting = Mutex<[Value]>([])
@@ -40,7 +39,7 @@ private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
     self.body = body
   }
 
-  // What the closure captured is the main actor's, and is released there.
+  // The closure's captures belong to the main actor, and are released there.
   deinit { Task { @MainActor [body] in withExtendedLifetime(body) {} } }
 
   /// Whether the owner lives, asked on any thread.

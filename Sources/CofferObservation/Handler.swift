@@ -19,11 +19,11 @@ public final class Handler<Value>: Sendable {
   /// Removes the one registration it was returned for, and no later one of the same owner. Does nothing the second time, or
   /// once the handler is gone.
   public typealias Canceller = @Sendable () -> Void
-  /// What is called.
+  /// The closure of an owner.
   public typealias Body = @Sendable (Value) -> Void
 
-  /// One owner's closure. An object of its own, so that a trigger copies no weak reference, and one that nothing refers to
-  /// weakly: copying a weak reference, and retaining what has one, cost as much as ten calls each.
+  /// One owner's closure. An object of its own, without weak references to it, because copying a weak reference, or retaining an
+  /// object that has one, costs as much as ten calls.
   private final class Registration: Sendable {
     let id: ObjectIdentifier
     /// Tells this registration from others of an owner, and of an object that came to lie where a former owner lay.
@@ -46,7 +46,7 @@ public final class Handler<Value>: Sendable {
       self.body = body
     }
 
-    /// What a trigger keeps alive while it calls the closure; nil where nobody is called any more.
+    /// The object that a trigger keeps alive while it calls the closure; nil if the owner is gone.
     var keptForCall: (any AnyObject & Sendable)? { owner }
     /// Whether the owner is gone.
     var isUnowned: Bool { owner == nil || isOwned?() == false }
@@ -78,7 +78,7 @@ public final class Handler<Value>: Sendable {
       byOwner[new.id] = new
     }
 
-    /// Drops `unowned`, but for what was replaced meanwhile.
+    /// Drops `unowned`, except for replaced ones.
     mutating func drop(_ unowned: [Registration]) {
       for registration in unowned where byOwner[registration.id] === registration { byOwner[registration.id] = nil }
       order.removeAll { byOwner[$0.id] !== $0 }

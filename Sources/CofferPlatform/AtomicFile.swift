@@ -5,9 +5,9 @@ package import SystemPackage
 package struct AtomicFile {
   /// The file; not a symbolic link, which would be replaced by a file.
   package let path: FilePath
-  /// The new content's name for the moment before it is in its place, in the same folder: see ``UnfinishedFile``. Whoever uses
-  /// one holds a lock; what a crash left under it is removed. Nil for a random one: what dead processes left under such is looked
-  /// for in the folder.
+  /// The new content's name for the moment before it is in its place, in the same folder: see ``UnfinishedFile``. Its user holds
+  /// a lock, and removes the remains of a crash under it. Nil for a random name; the remains of dead processes under such names
+  /// are searched for in the folder.
   package let draft: FilePath?
   package let calls: SystemCalls
 
@@ -45,13 +45,11 @@ package struct AtomicFile {
     try folder?.synchronize()
   }
 
-  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but looks at what it replaced, and puts it back if a program that
-  /// knows of no lock has just saved it, or goes on to write it. Where the file system cannot exchange two files, it looks before
-  /// alone.
+  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but checks the replaced file, and puts it back if a program without
+  /// locks has just saved it, or is about to. On a file system that cannot exchange two files, it only checks before.
   ///
-  /// - Parameter isExpected: whether the content was made for what has this status, links not followed; nil where nothing is
-  ///   there.
-  /// - Returns: false where it was made for something else, which is in its place.
+  /// - Parameter isExpected: whether the content was made for a file with this status, links not followed; nil for no file.
+  /// - Returns: false if it was made for another file, which is in its place.
   package func exchange(
     with bytes: RawSpan, mode: UInt32, like: FileStatus?, beforeRename: (FileStatus) throws(StoreError) -> Void,
     isExpected: (FileStatus?) throws(StoreError) -> Bool
@@ -71,8 +69,7 @@ package struct AtomicFile {
       throw error
     }
     calls.reached?(.listReplaced)
-    // What fails from here on leaves what was replaced under its name. It is looked at twice: what was saved by now is back at
-    // once.
+    // Later failures leave the replaced file under its name. It is checked twice: a file saved by now is put back at once.
     var isOurs = try file.former(isExpected)
     let synced = Result { () throws(StoreError) in if isOurs { try folder.synchronize() } }
     if isOurs { isOurs = try file.former(isExpected) }
@@ -105,7 +102,7 @@ package struct AtomicFile {
   }
 }
 
-/// A folder held open, so that what is done to its names can be made durable by a step that can hardly fail any more.
+/// A folder held open, so that changes of its names can be made durable by a step that can hardly fail any more.
 package struct OpenFolder: ~Copyable {
   private let descriptor: Int32
   private let path: FilePath

@@ -41,10 +41,10 @@ package enum DetachedThread {
   }
 }
 
-/// What a process that was forked without exec cannot do.
+/// The limits of a process that was forked without exec.
 ///
-/// It shares its parent's epoll(7) descriptor, with which Dispatch waits, and has none of the threads of its queues: what is put
-/// on one there is never done, and a source made there reaches the parent as an event about memory that the parent does not have.
+/// It shares its parent's epoll(7) descriptor, with which Dispatch waits, and has none of the threads of its queues: work on a
+/// queue is never done, and a source made there reaches the parent as an event about memory that the parent does not have.
 package enum ForkedChild {
   /// Throws ``StoreError/Kind/afterFork`` in such a process.
   package static func refuse(_ what: String, place: String) throws(StoreError) {

@@ -6,7 +6,7 @@ package import SystemPackage
 /// The folder is watched and not the files: a file that is replaced by rename is another inode, and one that is not there yet has
 /// none. Changes made on other machines to a remote file system are not told, nor are stores into a shared mapping.
 package enum DirectoryWatch {
-  /// What a watch tells: never what happened, so that its receiver looks, and cannot be misled by what came in between.
+  /// The notice of a watch. It never says what happened, so that its receiver looks, and cannot be misled by later changes.
   package enum Notice: Sendable {
     /// One of the files may have changed, or the system lost count of what did.
     case changed

@@ -50,7 +50,7 @@ package enum FileLock {
   }
 }
 
-/// The pauses of one who waits for a lock.
+/// The pauses while waiting for a lock.
 package struct LockPauses {
   /// The first is about the time a holder needs; the longest keeps a waiter's share among busy writers.
   private static let shortest: UInt64 = 20_000

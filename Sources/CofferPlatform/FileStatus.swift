@@ -25,7 +25,7 @@ package struct FileStatus: Sendable {
   /// The status of what `path` leads to, following symbolic links; nil when nothing is there.
   package init?(at path: FilePath) throws(StoreError) { try self.init(at: path, stat) }
 
-  /// The status of what stands at `path` itself, a symbolic link perhaps; nil when nothing is there.
+  /// The status of `path` itself, perhaps a symbolic link; nil if nothing is there.
   package init?(ofLinkAt path: FilePath) throws(StoreError) { try self.init(at: path, lstat) }
 
   /// Whether both are of one file, whatever its names.
@@ -59,7 +59,7 @@ package struct FileStatus: Sendable {
 }
 
 extension Stat {
-  /// What stands at `path` itself, following no link in its last component; nil when nothing does.
+  /// The status of `path` itself, without following a link in its last component; nil if nothing is there.
   package static func ofLink(_ path: FilePath) throws(StoreError) -> Stat? {
     do throws(Errno) {
       return try Stat(path, followTargetSymlink: false)

@@ -6,7 +6,7 @@
   ///
   /// It is never closed: a thread of its own reads it.
   final class Inotify: Sendable {
-    /// Who is told of which names.
+    /// A receiver, and the names that it watches.
     struct Watcher: Sendable {
       let names: Set<String>
       let receive: @Sendable (DirectoryWatch.Notice) -> Void
@@ -120,7 +120,7 @@
           return state.watchers.values.flatMap { $0 }.map { ($0.key, $0.value, .changed) }
         }
         if mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0 {
-          // The kernel has dropped the watch itself, or what it follows is elsewhere now.
+          // The kernel has dropped the watch itself, or the watched folder is elsewhere now.
           guard let watchers = state.watchers.removeValue(forKey: watch) else { return [] }
           if mask & UInt32(IN_MOVE_SELF) != 0 { inotify_rm_watch(fd, watch) }
           return watchers.map { ($0.key, $0.value, .lost) }

@@ -1,9 +1,9 @@
 package import SystemPackage
 
-/// A path's last name and what stands before it, found in its bytes.
+/// A path's last name and the part before it, found in its bytes.
 ///
 /// swift-system takes a path apart into all of its components for each of these questions, and checks them: in a debug build a
-/// hundred times the work, and most of what opening a vault costs.
+/// hundred times the work, and most of the cost of opening a vault.
 extension FilePath {
   /// The path without its last component: empty for a bare name, itself for the root.
   package var parent: FilePath {

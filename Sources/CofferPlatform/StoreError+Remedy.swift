@@ -33,7 +33,7 @@ extension StoreError {
     case giveBackup
     /// Give the secret of a backup's time.
     case giveBackupSecret
-    /// Restore to another path, or replace what stands there.
+    /// Restore to another path, or replace the current vault.
     case replaceVault
     /// Restore a newer backup, or accept the older key.
     case acceptOlderKey
@@ -45,7 +45,7 @@ extension StoreError {
     case askRecipient
     /// Make or refresh the mirror.
     case makeMirror
-    /// Remove what stands in the mirror's place, and make the mirror.
+    /// Remove the file in the mirror's place, and make the mirror.
     case remakeMirror
     /// Open it as a mirror.
     case openMirror

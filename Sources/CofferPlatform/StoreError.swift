@@ -27,13 +27,13 @@ public struct StoreError: Error, Sendable {
     case reentrant
     /// The store was closed.
     case closed
-    /// What is asked belongs to the process that this one was forked from.
+    /// The object belongs to the process that this one was forked from.
     case afterFork
 
     // The value.
-    /// The stored bytes are not a value of the key's type; they are left alone. `stored` says what is there.
+    /// The stored bytes are not a value of the key's type; they are left alone. `stored` describes them.
     case undecodable(stored: String)
-    /// The value's own encoding failed; what was stored is left alone.
+    /// The value's own encoding failed; the stored value is left alone.
     case unencodable
     /// The item is there and its expiry has passed.
     case expired
@@ -52,8 +52,8 @@ public struct StoreError: Error, Sendable {
     case pending(TransactionID)
     /// The transaction was given up before it came here, and nothing of it was made.
     case givenUp
-    /// Whether the change was made is not known: the place failed while the change was made durable, or an agent was asked for it
-    /// and did not answer. Look at what is stored before trying again.
+    /// The change may or may not have been made: the place failed while the change was made durable, or an agent was asked for it
+    /// and did not answer. Check the stored value before trying again.
     case outcomeUnknown
 
     // The vault.
@@ -73,13 +73,13 @@ public struct StoreError: Error, Sendable {
     case noVault
     /// The file is something else than a vault.
     case notAVault
-    /// Unreadable as what it should be, by accident as far as can be told.
+    /// Not readable as expected, by accident as far as can be told.
     case damaged
     /// Something authenticated does not fit: the file was changed by someone who does not hold the key.
     case tampered
     /// An older state of this vault was put back.
     case rolledBack
-    /// The vault went on from an older state without what this machine wrote.
+    /// The vault continued from an older state without this machine's writes.
     case forked
     /// Another vault stands where a known one was.
     case replaced
@@ -106,7 +106,7 @@ public struct StoreError: Error, Sendable {
     // The machine.
     /// Another process holds the lock.
     case busy
-    /// Permission, owner, mode or kind of a file is not what it must be.
+    /// Wrong permission, owner, mode or kind of a file.
     case denied
     /// The place cannot be written.
     case readOnly

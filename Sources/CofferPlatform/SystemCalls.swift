@@ -1,7 +1,7 @@
 package import SystemPackage
 
-/// The system calls on which a store's promises rest, as values: tests replace one to make it fail, or to end the process at
-/// an exact point. Each returns what the call returns, or the negated `errno`.
+/// The system calls on which a store's promises rest, as values: tests replace one to make it fail, or to end the process at an
+/// exact point. Each returns the call's result, or the negated `errno`.
 package struct SystemCalls: Sendable {
   /// open(2) of a path with flags and mode.
   package var open: @Sendable (String, Int32, UInt32) -> Int32 = { path, flags, mode in
@@ -27,7 +27,7 @@ package struct SystemCalls: Sendable {
   package var read: @Sendable (_ fd: Int32, _ bytes: UnsafeMutableRawBufferPointer, _ offset: Int) -> Int = {
     repeating(pread, $0, $1, $2)
   }
-  /// fdatasync(2): contents, and what is needed to read them back.
+  /// fdatasync(2): contents, and the metadata needed to read them back.
   package var synchronize: @Sendable (Int32) -> Int32 = { fd in repeating { dataSync(fd) } }
   /// rename(2).
   package var rename: @Sendable (_ from: String, _ to: String) -> Int32 = { old, new in
@@ -119,7 +119,7 @@ private func repeating(
 }
 
 extension StoreError {
-  /// A failed system call: `doing` says what was attempted (`open`, `write the property list`), `errno` why it failed.
+  /// A failed system call: `doing` names the attempt (`open`, `write the property list`), `errno` the reason.
   package init(errno code: Int32, _ doing: String, place: FilePath) {
     let errno = Errno(rawValue: code)
     let (kind, cure): (Kind, String) =

@@ -40,7 +40,7 @@ package enum TrustedPath {
     return resolved
   }
 
-  /// Whether programs of all users may need what is in `resolved`: root who closed one of these to others would stop the machine.
+  /// Whether programs of all users may need the content of `resolved`: closing one of these to others would stop the machine.
   private static func isOfTheSystem(_ resolved: FilePath) -> Bool {
     let trees = ["/boot", "/dev", "/etc", "/opt", "/proc", "/run", "/srv", "/sys", "/usr", "/var", "/System", "/Library"]
     return geteuid() == 0 && (resolved.components.count <= 1 || trees.contains { resolved.starts(with: FilePath($0)) })
@@ -59,7 +59,7 @@ package enum TrustedPath {
     return try resolve(folder)
   }
 
-  /// What stands at `file`, which is in a folder checked before; nil when nothing does.
+  /// The status of `file`, in a folder that was checked before; nil if nothing is there.
   ///
   /// - Throws: ``StoreError/Kind/denied`` unless it is a regular file of this user, with one name, closed to everyone else.
   package static func privateFile(_ file: FilePath) throws(StoreError) -> Stat? {
@@ -93,8 +93,7 @@ package enum TrustedPath {
     return found
   }
 
-  /// What stands at `file`. A file system in user space may let the kernel say for a second that it has a second name which is
-  /// gone: then that is asked anew.
+  /// The status of `file`. A file system in user space may report a removed second name for a second: then it is asked again.
   private static func settled(_ file: FilePath) throws(StoreError) -> Stat? {
     guard let found = try Stat.ofLink(file) else { return nil }
     guard found.linkCount > 1 else { return found }
@@ -145,9 +144,8 @@ package enum TrustedPath {
     }
   }
 
-  /// Checks that what is there of the way to `folder`, links followed, is not of another user than this one or root: made there
-  /// by root, as under sudo with the user's `HOME`, files would be lost to their owner. What cannot be looked at is left to who
-  /// opens it.
+  /// Checks that the existing part of the way to `folder`, links followed, belongs to this user or root: if root made it, as
+  /// under sudo with the user's `HOME`, files would be lost to their owner. Unreadable parts are left to the opener.
   ///
   /// - Throws: ``StoreError/Kind/denied``.
   package static func checkOwner(ofWayTo folder: FilePath) throws(StoreError) {

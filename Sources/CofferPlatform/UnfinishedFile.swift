@@ -1,12 +1,11 @@
 internal import FoundationEssentials
 package import SystemPackage
 
-/// A file on its way to take the place of another. It has no name until its content is complete and durable, so that a process
-/// that dies leaves nothing of it. Two system calls then follow each other: one gives it a name, the other puts it in its place
-/// under that. Where the system has no files without a name, it has that name from its beginning.
+/// A file that is about to replace another. It has no name until its content is complete and durable, so that a process that dies
+/// leaves nothing of it. Two system calls then follow each other: one gives it a name, the other moves it to its place. On a
+/// system without nameless files, it has that name from the beginning.
 ///
-/// A lock on the file itself tells others that its maker lives. What a dead one left is removed by whoever writes into the folder
-/// next.
+/// A lock on the file itself shows that its maker lives. The next writer into the folder removes the remains of a dead one.
 struct UnfinishedFile: ~Copyable {
   private let target: FilePath
   private let calls: SystemCalls
@@ -55,7 +54,7 @@ struct UnfinishedFile: ~Copyable {
     }
   }
 
-  /// Short, whatever the name of the target: that may have all the bytes that a name can have.
+  /// Short, because the name of the target may have all the bytes that a name can have.
   private static func randomName(beside target: FilePath) -> FilePath {
     target.removingLastComponent().appending("." + String(UInt64.random(in: .min ... .max), radix: 36) + suffix)
   }
@@ -91,7 +90,7 @@ struct UnfinishedFile: ~Copyable {
     guard result >= 0 else { throw StoreError(errno: -result, doing, place: place) }
   }
 
-  /// What an error names: a file without a name is known by the one that it is to replace.
+  /// The place for errors: a file without a name is known by its target.
   private var place: FilePath { name ?? target }
 
   // MARK: Place
@@ -133,7 +132,7 @@ struct UnfinishedFile: ~Copyable {
     return true
   }
 
-  /// Asks `isExpected` of what was exchanged; true where nothing was.
+  /// Asks `isExpected` about the exchanged file; true if there was none.
   func former(_ isExpected: (FileStatus?) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
     guard let name else { return true }
     return try isExpected(FileStatus(ofLinkAt: name))

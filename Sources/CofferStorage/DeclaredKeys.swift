@@ -54,7 +54,7 @@ package struct DeclaredKeys {
   /// The family that owns `name`.
   func family(of name: String) -> (any OpenedFamily)? { families.first { $0.owns(name) } }
 
-  /// Whether what the plain store has under `name` belongs into the vault.
+  /// Whether the plain store's value of `name` belongs into the vault.
   func isSecret(_ name: String) -> Bool {
     families.contains { $0.traits.isSecret && $0.owns(name) }
       || byName.values.contains { $0.traits.isSecret && $0.names.contains(name) }

@@ -46,7 +46,7 @@ public struct Explanation: Sendable, Equatable {
 
   /// The source that a read gets; nil when no layer has a value.
   public var winner: Source? { sources.first }
-  /// What the winner hides.
+  /// The layers hidden by the winner.
   public var hidden: ArraySlice<Source> { sources.dropFirst() }
 }
 

@@ -2,7 +2,7 @@ public import CofferPlatform
 internal import FoundationEssentials
 public import Synchronization
 
-/// What a router does with a key whose types it does not know.
+/// The operations of a router on a key whose types it does not know.
 protocol OpenedKey: DeclaredKey {
   /// Whether the key's values lie readable in a property list as text or data.
   var isReadableText: Bool { get }
@@ -13,7 +13,7 @@ protocol OpenedKey: DeclaredKey {
   /// What lies under the key's former names and in its plain copies.
   func formerValues(on router: StorageRouter) throws(StoreError) -> FormerValues
 
-  /// What a read of the key would decode; nil where nothing is stored.
+  /// The form that a read of the key would decode; nil if nothing is stored.
   func form(on router: StorageRouter) throws(StoreError) -> DeclaredForm?
 }
 
@@ -124,8 +124,8 @@ extension StorageRouter {
 }
 
 extension StorageKey {
-  /// `form` as the key's own type encodes it; nil where it is one already, and where it cannot be converted and reads as the
-  /// default: that stands for what is stored, and does not replace it.
+  /// `form` as the key's own type encodes it. Nil if it is so already, and if it cannot be converted and reads as the default,
+  /// which does not replace the stored value.
   fileprivate func upToDate(_ form: R.Form) throws(StoreError) -> R.Form? {
     guard traits.isOutdated?(form) == true else { return nil }
     let value: Value
@@ -146,7 +146,7 @@ extension StorageKey where R == Vault {
     return marked
   }
 
-  /// What a plain copy becomes in the vault.
+  /// A plain copy as a secret.
   fileprivate func promoted(_ copy: PlainForm) throws(StoreError) -> SecretForm {
     guard let promotion = traits.promotion, let form = try self.form(of: declaration.decode(promotion(copy))) else {
       throw StoreError(
@@ -190,10 +190,10 @@ extension StorageRouter {
 }
 
 extension StorageKey {
-  /// What a read gives, of readings of ``names``.
+  /// The form that a read returns, from readings of ``names``.
   func unmovedForm(in readings: [Reading<R>]) -> R.Form? {
     let own = readings[0]
-    // An override stands above whatever is stored; suites and registered values beneath.
+    // An override is above any stored value; suites and registered values are beneath.
     if case .argument? = own.form as? PlainForm { return own.form }
     return readings.lazy.compactMap { R.stored($0) }.first ?? own.form
   }
@@ -203,7 +203,7 @@ extension StorageKey {
 extension StorageKey {
   /// Lets `router` admit the key, whose value is about to be replaced or removed.
   ///
-  /// - Returns: what has to leave with the value; nil where everything has been moved, as nearly always.
+  /// - Returns: the values that have to leave with it; nil if everything was moved, as nearly always.
   @inlinable
   package func admitReplacing(on router: StorageRouter) throws(StoreError) -> FormerValues? {
     if declaration.admittedBy.load(ordering: .relaxed) == router.id { return nil }
@@ -219,7 +219,7 @@ extension StorageKey {
     return nil
   }
 
-  /// Stores `form`, or removes what is stored, in one step with what `former` tells.
+  /// Stores `form`, or removes the stored value, in one step with the removals of `former`.
   @usableFromInline
   func replace(by form: R.Form?, with former: FormerValues, on router: StorageRouter) throws(StoreError) {
     let transaction = Transaction(on: router)

@@ -2,7 +2,7 @@
 ///
 /// Do not declare new conformances: there are two sensitivities, and ``StorageRouter`` has one store for each.
 public protocol Route: Sendable {
-  /// What a store of this route moves. A store knows nothing of the Swift types that a form stands for.
+  /// The form of values in stores of this route. A store knows nothing of the Swift types behind a form.
   associatedtype Form: Sendable
   /// Tells whether a stored value changed since it was read.
   associatedtype Stamp: Sendable, Equatable
@@ -10,7 +10,7 @@ public protocol Route: Sendable {
   /// The router's store for this route.
   static func store(of router: borrowing StorageRouter) -> any Store<Self>
 
-  /// What a transaction read and will write in this route's store.
+  /// A transaction's reads and writes in this route's store.
   static func side(of transaction: Transaction) -> TransactionSide<Self>
 
   /// The stored value behind a reading: what `update` changes, never an override.
@@ -57,7 +57,7 @@ public enum Vault: Route {
 public struct RecordVersion: Sendable, Equatable {
   /// Opaque bytes, at most 32.
   public let bytes: [UInt8]
-  /// The version of what is not there.
+  /// The version of a missing value.
   public static let absent = RecordVersion([])
 
   /// A version named by `bytes`.

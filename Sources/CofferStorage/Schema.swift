@@ -29,7 +29,7 @@ public struct Schema: Codable, Sendable, Equatable {
     /// The kinds of a property list that a value of the type is read from, as ``PlainForm/kindName`` spells them; nil where only
     /// the type itself can say, and for keys of the vault.
     public let kinds: [String]?
-    /// What is read while nothing is stored, as JSON text; nil for none, and for keys of the vault.
+    /// The value while nothing is stored, as JSON text; nil for none, and for keys of the vault.
     public let defaultText: String?
     /// Whether the key says when its secret expires.
     public let expires: Bool
@@ -94,7 +94,7 @@ public struct Schema: Codable, Sendable, Equatable {
 
   /// The schema as JSON, keys in order, so that equal schemas are equal bytes.
   ///
-  /// - Throws: what the encoder throws.
+  /// - Throws: the encoder's error.
   public func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
@@ -103,7 +103,7 @@ public struct Schema: Codable, Sendable, Equatable {
 }
 
 extension Schema.Entry {
-  /// What a schema has of `key`, whose values are of `type`.
+  /// The entry of `key`, whose values are of `type`.
   init(_ key: any DeclaredKey, of type: Any.Type, default form: PlainForm?) {
     let traits = key.traits
     name = key.name
@@ -134,7 +134,7 @@ extension Schema.Entry {
   }
 }
 
-/// A key that can say of itself what a schema has of it.
+/// A key that describes itself for a schema.
 protocol DescribedKey: DeclaredKey {
   var described: Schema.Entry { get }
 }

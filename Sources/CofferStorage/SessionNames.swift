@@ -9,10 +9,10 @@ struct SessionNames {
   private let prefixes: [String]
   private static let prefix = "prefix"
 
-  /// The names in `form`, which is stored in `place`; none where there is no list.
+  /// The names in `form`, which is stored in `place`; none if there is no list.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` for anything else than an array of names. What it once
-  ///   listed would be left behind by a logout that took it for an empty list, and for good by a write that replaced it.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` for anything else than an array of names. A logout that
+  ///   took it for an empty list would leave its values behind, and a write that replaced it would do so for good.
   init(_ form: PlainForm?, in place: String) throws(StoreError) {
     guard let form else {
       (names, prefixes) = ([], [])
@@ -84,6 +84,6 @@ extension Transaction {
 }
 
 extension ItemMetadata {
-  /// Whether a logout removes the item: what a store's ``Store/sessionItems()`` lists.
+  /// Whether a logout removes the item; ``Store/sessionItems()`` lists these.
   public var isSessionItem: Bool { attributes[Self.endsWithSession] == "true" }
 }

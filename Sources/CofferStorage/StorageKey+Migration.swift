@@ -40,14 +40,13 @@ extension StorageKey {
 }
 
 extension StorageKey where R == Plain {
-  /// The same key, which converts a stored value of a former type: tried where the stored value is none of the key's own type.
+  /// The same key, which converts a stored value of a former type if it is none of the key's own type.
   ///
-  /// A read converts at once; what is stored is converted when a router is opened. Of several former types the one given first is
-  /// tried first.
+  /// A read converts at once; the stored value is converted when a router is opened. Former types are tried in the given order.
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
+  ///   - convert: its error makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
   ///     stays.
   public func upgraded<Old: PlainValue>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Value
@@ -59,11 +58,11 @@ extension StorageKey where R == Plain {
 }
 
 extension StorageKey where R == Vault {
-  /// The same key, which converts a stored secret of a former type: tried where the stored one is none of the key's payload.
+  /// The same key, which converts a stored secret of a former type if it is none of the key's payload.
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
+  ///   - convert: its error makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
   ///     stays.
   public func upgraded<Old: Codable & Sendable, Payload: Codable & Sendable>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Payload
@@ -86,11 +85,11 @@ extension StorageKey where R == Vault {
     return key
   }
 
-  /// The same key, which converts a stored value of a former type: tried where the stored one is none of the key's own type.
+  /// The same key, which converts a stored value of a former type if it is none of the key's own type.
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
+  ///   - convert: its error makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
   ///     stays.
   public func upgraded<Old: Codable & Sendable, Wrapped: Codable & Sendable>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Wrapped
@@ -155,7 +154,7 @@ enum PromotedCoding {
 }
 
 extension ItemMetadata {
-  /// This description of a new value, with what was said about the item that had the old one.
+  /// This description of a new value, with the old description of the item.
   func keeping(_ old: ItemMetadata) -> ItemMetadata {
     ItemMetadata(label: old.label, contentType: contentType, attributes: old.attributes, expires: old.expires)
   }

@@ -16,7 +16,7 @@ public struct StorageKey<Value: Sendable, R: Route>: Sendable {
   public let name: String
   /// Where the key is declared.
   public var site: DeclarationSite { declaration.site }
-  /// What the declaration adds to the name and the type.
+  /// The traits of the declaration beside the name and the type.
   public internal(set) var traits: KeyTraits {
     get { declaration.traits }
     set { declaration = KeyDeclaration(declaration, newValue) }
@@ -47,7 +47,7 @@ public struct StorageKey<Value: Sendable, R: Route>: Sendable {
     do { return try declaration.decode(form) } catch { return try substitute(for: error) }
   }
 
-  /// What reads instead of a value that could not be had.
+  /// The value in place of one that could not be read.
   @usableFromInline
   func substitute(for error: StoreError) throws(StoreError) -> Value {
     guard case .undecodable = error.kind, traits.readsDefaultWhenUndecodable else { throw error.about(key: name) }
@@ -62,7 +62,7 @@ public struct StorageKey<Value: Sendable, R: Route>: Sendable {
   }
 }
 
-/// What a key's copies share, so that handing a key around costs no more than its name.
+/// The shared part of a key's copies, so that passing a key costs no more than its name.
 @usableFromInline
 final class KeyDeclaration<Value: Sendable, R: Route>: Sendable {
   /// The router that has already checked this declaration: the check then costs a read one atomic load.
@@ -117,8 +117,8 @@ extension StorageKey {
     return key
   }
 
-  /// The same key, removed from its store by a logout. The logout of a program that does not know the key removes what has been
-  /// stored, or moved from a former name, since the key is declared so.
+  /// The same key, removed from its store by a logout. The logout of a program that does not know the key removes values that
+  /// were stored, or moved from a former name, since the key was declared so.
   public func endsWithSession() -> Self {
     var key = self
     key.traits.endsWithSession = true
@@ -132,7 +132,7 @@ extension StorageKey {
     return key
   }
 
-  /// What a read does with stored bytes that are no value of the key's type. The stored bytes stay in either case.
+  /// The result of a read of stored bytes that are no value of the key's type. The stored bytes stay in either case.
   public func whenUndecodable(
     _ policy: UndecodablePolicy, report: (@Sendable (StoreError) -> Void)? = nil
   ) -> Self {
@@ -152,7 +152,7 @@ public enum UndecodablePolicy: Sendable {
 }
 
 extension StorageKey {
-  /// What is read while nothing is stored.
+  /// The value while nothing is stored.
   package var defaultValue: Value { declaration.absent }
 
   /// A key for the same form with another type on top.
@@ -225,7 +225,7 @@ public protocol DeclaredKey: Sendable {
   var name: String { get }
   /// Where the key is declared.
   var site: DeclarationSite { get }
-  /// What the declaration adds.
+  /// The traits of the declaration.
   var traits: KeyTraits { get }
 }
 

@@ -17,7 +17,7 @@ public import FoundationEssentials
 /// key or family among them is refused when the router is opened. Members are not renamed and change no type; plain members
 /// become secrets when the family is declared with `secret:` or `vaulted:`.
 public struct StorageKeyFamily<Value: Sendable, R: Route>: Sendable {
-  /// What the names of its members begin with: the family's name and a slash.
+  /// The prefix of its members' names: the family's name and a slash.
   public let prefix: String
   /// What every member is declared like.
   private let pattern: StorageKey<Value, R>
@@ -70,7 +70,7 @@ extension StorageKeyFamily {
   /// The same family, refusing values whose encoded form exceeds `bytes`: see ``StorageKey/limited(toBytes:)``.
   public func limited(toBytes bytes: Int) -> Self { Self(pattern.limited(toBytes: bytes)) }
 
-  /// What a read does with stored bytes that are no value of the type: see ``StorageKey/whenUndecodable(_:report:)``.
+  /// The result of a read of stored bytes that are no value of the type: see ``StorageKey/whenUndecodable(_:report:)``.
   public func whenUndecodable(_ policy: UndecodablePolicy, report: (@Sendable (StoreError) -> Void)? = nil) -> Self {
     Self(pattern.whenUndecodable(policy, report: report))
   }
@@ -81,18 +81,18 @@ extension StorageKeyFamily: DescribedKey {
 }
 
 extension StorageKeyFamily: OpenedFamily {
-  /// What the names of its members begin with.
+  /// The prefix of its members' names.
   public var name: String { prefix }
   /// Where the family is declared.
   public var site: DeclarationSite { pattern.site }
-  /// What the declaration adds to each member.
+  /// The traits of each member.
   public var traits: KeyTraits { pattern.traits }
 
   var isReadableText: Bool { pattern.isReadableText }
   func member(named name: String) -> any OpenedKey { StorageKey(name, declaredLike: pattern) }
 }
 
-/// What a router does with a family whose types it does not know.
+/// The operations of a router on a family whose types it does not know.
 protocol OpenedFamily: DeclaredKey {
   /// Whether the members' values lie readable in a property list as text or data.
   var isReadableText: Bool { get }

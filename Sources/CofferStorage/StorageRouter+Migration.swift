@@ -1,7 +1,7 @@
 package import CofferPlatform
 internal import Synchronization
 
-/// Which keys have yet to be migrated, and what was done.
+/// The keys to migrate, and the migrations made.
 final class Migrator: Sendable {
   private struct State {
     var pending: [String: StoreError] = [:]
@@ -39,8 +39,8 @@ final class Migrator: Sendable {
 }
 
 extension StorageRouter {
-  /// What was migrated since this router was opened: renamed and upgraded values, preferences that became secrets. And what has
-  /// yet to be.
+  /// The migrations since this router was opened: renamed and upgraded values, preferences that became secrets; and those still
+  /// to be made.
   public var migrations: MigrationReport { migrator.report }
 
   /// Tries again what could not be migrated at open, because the vault was locked for example. The first use of such a key does
@@ -105,13 +105,13 @@ extension StorageRouter {
     if let error = migrator.error(of: key.name) { throw error }
   }
 
-  /// Commits both parts, and overwrites what the plain store's files still say of values that left it.
+  /// Commits both parts, and overwrites the remains of moved values in the plain store's files.
   func commitMigration(
     _ plainBatch: Batch<Plain>, _ vaultBatch: Batch<Vault>, leavesSecrets: Bool
   ) throws(StoreError) {
     var (plainBatch, vaultBatch) = (plainBatch, vaultBatch)
     (plainBatch.isMigration, vaultBatch.isMigration) = (true, true)
-    // Noted in the same step: whoever opens the store after a crash finishes the scrubbing.
+    // Noted in the same step: the next opener of the store after a crash finishes the scrubbing.
     if leavesSecrets { plainBatch.writes[ReservedName.scrubPending] = .set(.bool(true)) }
     try commit(plainBatch, vaultBatch)
     if leavesSecrets { finishScrubbing() }

@@ -15,9 +15,9 @@ extension StorageRouter {
     do { return try key.read(R.store(of: self).load(key.name)) } catch { throw R.store(of: self).told(error, of: key.name) }
   }
 
-  /// Stores `value`, or removes what is stored when it is nil. Acknowledged once it returns.
+  /// Stores `value`, or removes the stored value if it is nil. Acknowledged once it returns.
   ///
-  /// A value that an older program stored and that cannot be moved is dropped in the same step.
+  /// A value of an older program that cannot be moved is dropped in the same step.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has
   ///   changed then, unless the error is ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, or
@@ -43,13 +43,13 @@ extension StorageRouter {
     return (repeat try snapshot.value(for: each keys))
   }
 
-  /// Changes the value in place, atomically across processes. It begins with what ``value(for:)`` gives, but for an override,
-  /// which is neither read nor written: what a suite or a registered value has is changed in the domain's own copy.
+  /// Changes the value in place, atomically across processes. It begins with the result of ``value(for:)`` without overrides,
+  /// which it neither reads nor writes. A value of a suite or a registered one is changed in the domain's own copy.
   ///
   /// `body` runs under the store's lock: keep it short. A Coffer call inside it throws
   /// ``/CofferPlatform/StoreError/Kind/reentrant``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; nothing has changed then, unless it is
+  /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`; nothing has changed then, unless it is
   ///   ``/CofferPlatform/StoreError/Kind/outcomeUnknown``.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
     try checkNoTransaction()
@@ -58,8 +58,8 @@ extension StorageRouter {
     try R.store(of: self).update(key, body)
   }
 
-  /// Removes what is stored for `key`, and in the same step what an older program stored and cannot be moved; nothing happens
-  /// when nothing is.
+  /// Removes the value of `key`, and in the same step the value of an older program that cannot be moved. Does nothing if there
+  /// is none.
   public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     try checkNoTransaction()
     if let former = try key.admitReplacing(on: self) { return try key.replace(by: nil, with: former, on: self) }
@@ -75,7 +75,7 @@ extension StorageRouter {
     } catch { throw error.about(key: key.name) }
   }
 
-  /// Brings `key` back to its default by removing what is stored.
+  /// Brings `key` back to its default by removing its value.
   public func reset<V, R>(_ key: StorageKey<V, R>) throws(StoreError) { try remove(key) }
 
   /// Whether nothing is stored for `key`, so that it reads as its default.
@@ -234,7 +234,7 @@ extension StorageRouter {
     return family.site == key.site && family is StorageKeyFamily<V, R>
   }
 
-  /// Checks what is known of a member only when it is used: its name, and that nothing has a value for it in the clear.
+  /// Checks a member when it is used: its name, and that no layer has a value for it in the clear.
   func checkMember<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     guard declared[key.name] == nil, let family = keys.family(of: key.name) else { return }
     guard key.name.utf8.count > family.name.utf8.count else {

@@ -20,11 +20,11 @@ public final class StorageRouter: Sendable {
   @usableFromInline let id: UInt64
   private static let lastID = Atomic<UInt64>(0)
 
-  /// A router over two stores. What an older program stored under a former name, as a former type, or in the clear, is moved to
-  /// where the keys say: see ``migrations``.
+  /// A router over two stores. It moves values that an older program stored under a former name, as a former type, or in the
+  /// clear: see ``migrations``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places when two keys share a name;
-  ///   ``/CofferPlatform/StoreError/Kind/invalidName``; ``/CofferPlatform/StoreError/Kind/refused`` when an override or a
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places if two keys share a name;
+  ///   ``/CofferPlatform/StoreError/Kind/invalidName``; ``/CofferPlatform/StoreError/Kind/refused`` if an override or a
   ///   registered value of the plain store names a key of the vault.
   public convenience init(plain: any Store<Plain>, vault: any Store<Vault>, keys spaces: any KeySpace...) throws(StoreError) {
     try self.init(plain: plain, vault: vault, spaces: spaces)
@@ -51,8 +51,8 @@ public final class StorageRouter: Sendable {
     try StorageRouter(plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(), spaces: spaces)
   }
 
-  /// What stands on a command line, in an environment or in source is no secret any more, and reads of a key of the vault would
-  /// not see it.
+  /// A value on a command line, in an environment or in source is no secret any more, and reads of a key of the vault would not
+  /// see it.
   static func refuseUnstoredSecret(_ key: any DeclaredKey, _ plain: any Store<Plain>) throws(StoreError) {
     guard key.traits.isSecret, let source = plain.unstoredSource(of: key.name) else { return }
     throw StoreError(
@@ -91,12 +91,11 @@ public final class StorageRouter: Sendable {
 }
 
 extension StorageRouter {
-  /// What the keys and families of this router declare, as a program may write it for others. It opens nothing, and holds no
-  /// stored value.
+  /// The declarations of this router's keys and families, for a program to write. It opens nothing, and holds no stored value.
   public var schema: Schema { Schema(keys) }
 
   /// The declared plain keys, and families of keys, of text or data whose names read like those of credentials: declare them with
-  /// `secret:`, and what is stored moves into the vault.
+  /// `secret:`, and the stored values move into the vault.
   public var credentialLikeKeys: [any DeclaredKey] {
     let texts: [any DeclaredKey] =
       declared.values.filter { ($0 as? any OpenedKey)?.isReadableText == true } + keys.families.filter(\.isReadableText)
@@ -146,9 +145,9 @@ extension StorageRouter {
     )
     public mutating func register<Value>(_ value: Value, for key: StorageKey<Value, Vault>) { fatalError("unavailable") }
 
-    /// What was registered, for a router with `spaces`.
+    /// The registered values, for a router with `spaces`.
     ///
-    /// - Throws: `.undeclared`, and what encoding a value threw.
+    /// - Throws: `.undeclared`, and the error of encoding a value.
     package func forms(of spaces: [any KeySpace]) throws(StoreError) -> [String: PlainForm] {
       if let failure { throw failure }
       let declared = spaces.flatMap(\.declaredKeys)

@@ -7,10 +7,10 @@ public import CofferPlatform
 /// ``/CofferPlatform/StoreError/Kind/pending(_:)``. All functions are called with the plain store's lock held, and must not call
 /// that store. Throwing means that it cannot be told now.
 public struct DecisionLookup: Sendable {
-  /// What the store at the place has recorded; nil where that is nothing. Writes nothing.
+  /// The outcome recorded by the store at the place; nil if none is. Writes nothing.
   public let outcome: @Sendable (TransactionID, String) throws(StoreError) -> TransactionOutcome?
-  /// What the store at the place has recorded, durable when this returns. Where that is nothing, the transaction is recorded as
-  /// dropped, so that no commit that was written and not seen, or that is still on its way, takes effect later.
+  /// The outcome recorded by the store at the place, durable on return. If none is recorded, the transaction is recorded as
+  /// dropped, so that a commit that was not seen yet cannot take effect later.
   public let settle: @Sendable (TransactionID, String) throws(StoreError) -> TransactionOutcome
   /// Drops the records of transactions that were committed, once the plain store has their changes durably. Unknown ids are
   /// ignored.

@@ -10,7 +10,7 @@ extension Store {
     do { return try key.read(load(key.name)) } catch { throw told(error, of: key.name) }
   }
 
-  /// Stores `value`, or removes what is stored when it is nil. A value that cannot be encoded leaves the stored one alone.
+  /// Stores `value`, or removes the stored value if it is nil. A value that cannot be encoded leaves the stored one alone.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`, and the store's own failures; nothing has changed
   ///   then, unless it is `.outcomeUnknown`.

@@ -189,7 +189,7 @@ public struct Reading<R: Route>: Sendable {
 public enum Write<Form: Sendable>: Sendable {
   /// Store this.
   case set(Form)
-  /// Remove what is there.
+  /// Remove the current value.
   case remove
 
   /// ``set(_:)`` of a value, ``remove`` for nil.

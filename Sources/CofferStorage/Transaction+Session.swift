@@ -1,13 +1,13 @@
 package import CofferPlatform
 
 extension Transaction {
-  /// Removes what ends with a session from both stores, once the transaction commits: the declared keys and members of families
-  /// that say so, those in the domain's list, and the items whose sealed metadata says so; also what an older program left of
-  /// them under a former name or in the plain store. A login elsewhere that falls in between makes it run again.
+  /// Removes the values that end with a session from both stores, once the transaction commits: the declared keys and members of
+  /// families, those in the domain's list, and the items whose sealed metadata says so; also their remains under a former name or
+  /// in the plain store. A concurrent login makes it run again.
   package func endSession() throws(StoreError) {
     let ending = router.declared.values.filter(\.traits.endsWithSession)
     let families = router.keys.families.filter(\.traits.endsWithSession)
-    // Before the listing: whatever a login adds between the two has then changed one of these as well.
+    // Before the listing: a login between the two then has changed one of these as well.
     var items: [String: RecordVersion] = [:]
     for key in ending where key.traits.isSecret {
       for name in key.names { items[name] = try router.vault.version(of: name) }
@@ -31,7 +31,7 @@ extension Transaction {
       plain.writes[name] = .remove
       if router.keys.isSecret(name) { leavesSecrets = true }
     }
-    // Noted in the same step: whoever opens the store next finishes the scrubbing.
+    // Noted in the same step: the next opener of the store finishes the scrubbing.
     if leavesSecrets { plain.writes[ReservedName.scrubPending] = .set(.bool(true)) }
   }
 

@@ -1,8 +1,8 @@
 public import CofferPlatform
 
-/// What a `transaction` closure works on: its reads come from the stores, its writes are kept until the closure returns.
+/// The view of a `transaction` closure: its reads come from the stores, its writes are kept until the closure returns.
 ///
-/// It is over when the closure returns: a call on one that escaped throws ``/CofferPlatform/StoreError/Kind/closed``.
+/// It ends with the closure: a call on one that escaped throws ``/CofferPlatform/StoreError/Kind/closed``.
 public final class Transaction {
   let plain: TransactionSide<Plain>
   let vault: TransactionSide<Vault>
@@ -17,9 +17,9 @@ public final class Transaction {
     vault = TransactionSide(store: router.vault)
   }
 
-  /// The value of `key`: what this transaction has set, else what is stored, else the default.
+  /// The value of `key`: the one set by this transaction, else the stored one, else the default.
   ///
-  /// - Throws: what ``StorageRouter/value(for:)`` throws.
+  /// - Throws: the errors of ``StorageRouter/value(for:)``.
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     let isSettled = try isSettled(key), side = R.side(of: self)
     do { return try key.read(isSettled ? side.form(key.name) : side.unmovedForm(key)) } catch {
@@ -39,7 +39,7 @@ public final class Transaction {
     R.side(of: self).writes[key.name] = Write(form)
   }
 
-  /// Removes what is stored for `key`, once the transaction commits.
+  /// Removes the value of `key`, once the transaction commits.
   public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     if let former = try admitReplacing(key) { drop(former, of: key.name) }
     R.side(of: self).writes[key.name] = .remove
@@ -58,7 +58,7 @@ public final class Transaction {
       value = try key.read(form)
     } catch { throw error.about(key: key.name) }
     try body(&value)
-    // What is left as it is stays where it is, in a suite perhaps.
+    // An unchanged value stays in its layer, perhaps a suite.
     if let form = form as? PlainForm, try key.form(of: value) as? PlainForm == form { return }
     try set(value, for: key)
   }
@@ -80,7 +80,7 @@ public final class Transaction {
     return try router.isSettled(key)
   }
 
-  /// Whether the closure has replaced a value that an older program stored and that cannot be moved: it reads what it has set.
+  /// Whether the closure has replaced a value of an older program that cannot be moved: it reads its own value.
   private func replaces<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
     try checkIsOn(key.name)
     return former[key.name] != nil
@@ -145,7 +145,7 @@ public final class TransactionSide<R: Route> {
     } catch { throw [.locked, .noAgent].contains(error.kind) ? error.about(key: first) : error }
   }
 
-  // What was read once stays so for the rest of the closure; the commit finds out whether it still stands.
+  // A value that was read once stays the same for the rest of the closure; the commit compares it.
   private func reading(_ name: String) throws(StoreError) -> Reading<R> {
     if let reading = readings[name] { return reading }
     let reading = try store.load([name])[0]

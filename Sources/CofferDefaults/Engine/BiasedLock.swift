@@ -10,10 +10,10 @@ internal import Synchronization
 /// Source: D. Dice, A. Kogan, "BRAVO – Biased Locking for Reader-Writer Locks", USENIX ATC 2019.
 struct BiasedLock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
   // Sendable: the value is changed only under the mutex with no bias and all slots empty, and read only under the mutex or in a
-  // slot that was taken before the bias was seen. A reader takes its slot and then looks at the bias, a writer takes the bias
-  // away and then looks at the slots. All four are sequentially consistent: in their one order either the writer sees the slot,
-  // or the reader that the bias is gone. What a writer wrote reaches readers with the bias, which comes back after it under the
-  // mutex; what a reader read is over when its slot is seen empty, because leaving releases and looking acquires.
+  // slot that was taken before the bias was seen. A reader takes its slot and then reads the bias; a writer removes the bias and
+  // then reads the slots. All four accesses are sequentially consistent: in their one order either the writer sees the slot, or
+  // the reader sees that the bias is gone. A write reaches readers with the bias, which returns after it under the mutex. A read
+  // is over when its slot is seen empty, because leaving releases and looking acquires.
   private let value: UnsafeMutablePointer<Value>
   private let slots: UnsafeMutableRawPointer
   private let isBiased = Atomic<Bool>(false)
@@ -24,7 +24,7 @@ struct BiasedLock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
   private static var slotCount: Int { 16 }
   /// Two cache lines: processors fetch them in pairs.
   private static var slotBytes: Int { 128 }
-  /// So many reads outweigh what it costs to take the bias away.
+  /// So many reads outweigh the cost of removing the bias.
   private static var readsBeforeBias: Int { 64 }
 
   init(_ initial: consuming Value) {

@@ -18,11 +18,11 @@ extension DefaultsEngine {
     idle.wrote(self)
   }
 
-  /// Replaces the value of `name` by what `body` makes of it. `body` runs under the file's lock, with the state unlocked, so
-  /// that readers go on.
+  /// Replaces the value of `name` by the result of `body`. `body` runs under the file's lock, with the state unlocked, so that
+  /// readers are not blocked.
   ///
-  /// Where the domain has no value, `beneath` says what a layer beneath it has. That is what `body` gets then; it is written only
-  /// where `body` makes something else of it.
+  /// If the domain has no value, `body` gets that of the layer beneath it, from `beneath`. It is written only if `body` changes
+  /// it.
   func update(
     _ name: String, beneath: () throws(StoreError) -> PlainForm?, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
   ) throws(StoreError) {
@@ -89,7 +89,7 @@ extension DefaultsEngine {
       return state.batches.prepared.isEmpty ? try body(&state) : nil
     }
     if let early { return early }
-    // The lock is ours, so whoever prepared them has died. What they name is settled in the journal at work alone.
+    // This process has the lock, so the maker of prepared batches has died. They are settled in the current journal alone.
     guard try !Relocation(engine: self).hasMoved(journal) else { throw journal.overtaken }
     try PreparedBatches(engine: self).resolve(journal)
     return try state.withLock { (state) throws(StoreError) in
@@ -107,7 +107,7 @@ extension DefaultsEngine {
     var index = state.values.index(forKey: name)
     var old = index.map { state.values[$0].value }
     if old == form {
-      // Equal to what is known is not yet equal to what another program wrote meanwhile.
+      // Equality with the known value does not mean equality with a concurrent write by another program.
       guard try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true) else { return false }
       index = state.values.index(forKey: name)
       old = index.map { state.values[$0].value }
@@ -153,7 +153,7 @@ extension DefaultsEngine {
 
   @inline(__always)
   func wantsFold(_ state: borrowing EngineState) -> Bool {
-    // A large list is rewritten less often, so that steady writes cost the same whatever the number of keys.
+    // A large list is rewritten less often, so that steady writes cost the same for any number of keys.
     state.spentBytes >= max(state.foldAt, min(JournalLayout.foldAt + 2 * state.weight, JournalLayout.foldAtMost))
   }
 }

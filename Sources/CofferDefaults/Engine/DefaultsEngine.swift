@@ -4,10 +4,10 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
-/// One property list and its journal, as this process sees them: shared by all stores of the process that have it open.
+/// One property list and its journal in this process, shared by all its stores that have it open.
 ///
-/// Three locks, always in this order: `writing` (the threads of this process that write), the journal's file lock (the
-/// processes), `state` (what is in memory; held for microseconds). Readers take only the last.
+/// Three locks, always in this order: `writing` (the writing threads of this process), the journal's file lock (the processes),
+/// `state` (the memory; held for microseconds). Readers take only the last.
 final class DefaultsEngine: Sendable {
   /// Where the list was opened, links and all: they may lead elsewhere one day.
   let origin: FilePath
@@ -33,7 +33,7 @@ final class DefaultsEngine: Sendable {
   struct WriterState {
     var journal: Journal?
     var nextLinkCheck: UInt64 = 0
-    /// What was known of files in whose place others stand, until it has been compared with those.
+    /// The knowledge of replaced files, until it was compared with the current ones.
     var known: Relocation.Knowledge?
     /// The names of values that are not there, until somebody was told.
     var missing: Set<String> = []
@@ -120,17 +120,16 @@ final class DefaultsEngine: Sendable {
 
   // MARK: What is known
 
-  /// Brings `state` up to what other processes have acknowledged, and now and then looks for changes by other programs.
+  /// Brings `state` up to the acknowledged writes of other processes, and now and then looks for changes by other programs.
   ///
-  /// - Parameter following: whether it is asked too which journal is at work: the caller opens that one where it is thrown
-  ///   `.moved`.
+  /// - Parameter following: whether to check for a new journal too. The caller opens that one after `.moved`.
   @inline(__always)
   func refresh(_ state: inout EngineState, following: Bool = true) throws(StoreError) {
     let now = CoarseClock.now()
     if now >= state.nextLook { try ForeignChanges(engine: self).look(&state, now, following: following) }
     guard let journal = state.journal, try journal.word() != state.seen else { return }
     try Replay(engine: self).catchUp(&state, journal)
-    // It was given up with that word: what is there now stands in another.
+    // The journal was given up with that word; later records are in another one.
     if state.nextLook == 0 { try ForeignChanges(engine: self).look(&state, now, following: following) }
   }
 
@@ -203,7 +202,7 @@ final class DefaultsEngine: Sendable {
   private func follow() throws(StoreError) {
     try Relocation(engine: self).follow()
     try state.withLock { (state) throws(StoreError) in
-      // Where nobody could follow yet, what is known stays true.
+      // While no process could follow, the old knowledge stays valid.
       if let journal = state.journal, journal.isOver.load(ordering: .relaxed) {
         if try journal.isItself, try journal.memory.isRetired() { state.nextLook = 0 }
       } else {

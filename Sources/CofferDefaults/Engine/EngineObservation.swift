@@ -39,7 +39,7 @@ final class EngineObservation: Sendable {
     let id = lastID.add(1, ordering: .relaxed).newValue
     let isThere = try watchExistingFolder(of: engine, for: id)
     engine.state.withLock { state in
-      // What changed before is no news. What stands in the way of reading is told by the first look.
+      // Earlier changes are not news. The first look reports a failure to read.
       do throws(StoreError) { try engine.refresh(&state) } catch {}
       state.unreported = UnreportedChanges(
         id: id, wake: { [weak engine] in engine.map { $0.observation.scheduleLook($0) } },
@@ -124,7 +124,7 @@ final class EngineObservation: Sendable {
     queue.async { self.look(engine) }
   }
 
-  /// Brings the state up to date and tells what is new. On the queue.
+  /// Brings the state up to date and reports the changes. On the queue.
   private func look(_ engine: DefaultsEngine) {
     isScheduled.store(false, ordering: .sequentiallyConsistent)
     let asksFiles = mayDiffer.exchange(false, ordering: .relaxed)
@@ -146,9 +146,9 @@ final class EngineObservation: Sendable {
       // Half written, as it seems: if it stays so, no further event will come.
       if isSuspect { DetachedThread.start(after: CoarseClock.lookInterval, on: queue) { self.lookAgain(engine) } }
     } catch {
-      // Whoever reads now gets the error itself.
+      // A read gets the error itself.
       if !isFailing.exchange(true, ordering: .relaxed) { changes.send(.access) }
-      // What was to be seen is there still, and perhaps no further event comes.
+      // The cause is still there, and perhaps no further event comes.
       guard engine.state.withLock({ $0.unreported != nil }), !willRetry.exchange(true, ordering: .relaxed) else { return }
       DetachedThread.start(after: Self.pauseWithoutFolder, on: queue) { [weak engine] in
         self.willRetry.store(false, ordering: .relaxed)

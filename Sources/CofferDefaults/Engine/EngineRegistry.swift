@@ -40,7 +40,7 @@ final class EngineLease: Sendable {
 enum EngineRegistry {
   /// A list, by the identity of its folder: the list itself is replaced at each fold.
   struct Key: Hashable {
-    // A forked child inherits the table, but not the right to use what is in it.
+    // A forked child inherits the table, but must not use the engines in it.
     private let process: pid_t
     private let device: UInt64, inode: UInt64
     /// The folder itself where it is missing, and cannot be made: it has no identity then.

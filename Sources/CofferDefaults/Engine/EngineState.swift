@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// What a process knows of a domain: the list's values with the journal's changes applied.
+/// A process's knowledge of a domain: the list's values with the journal's changes applied.
 struct EngineState: ~Copyable {
   var values: [String: PlainForm] = [:]
   /// Weight of all values: see ``Budget``.
@@ -20,7 +20,7 @@ struct EngineState: ~Copyable {
 
   /// Bytes of the journal that a fold sets free.
   var spentBytes: Int { seen.end - batches.preparedBytes }
-  /// Bytes that a write leaves free behind it, so that outcomes have room, and a fold for what it keeps.
+  /// Bytes that a write leaves free behind it: room for outcomes, and for the records that a fold keeps.
   var keptBytes: Int { JournalLayout.keptForOutcomes + batches.preparedBytes }
 
   /// The list that the values stand on.

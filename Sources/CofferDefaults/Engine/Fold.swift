@@ -9,14 +9,13 @@ internal import SystemPackage
 struct Fold {
   let engine: DefaultsEngine
 
-  /// Folds, so that the list holds everything that was acknowledged, durably. Of a domain that was removed there is nothing to
-  /// fold, and no file is made.
+  /// Folds, so that the list holds all acknowledged values, durably. A removed domain has nothing to fold, and no file is made.
   ///
   /// - Parameters:
-  ///   - scrubbing: also overwrites what the journal and the last good copy held before, as each fold does that finds the mark
-  ///     ``/CofferStorage/ReservedName/scrubPending``: whoever set it may have died.
+  ///   - scrubbing: also overwrites the older content of the journal and of the last good copy. Every fold does so that finds the
+  ///     mark ``/CofferStorage/ReservedName/scrubPending``, because the process that set it may have died.
   ///   - telling: see ``DefaultsEngine/holdingLock(until:checkingName:keepingRemoved:telling:_:)``.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others that say that every value is stored all the
+  /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others after which every value is stored all the
   ///   same; `.damaged`, `.readOnly`, `.closed`, `.moved`.
   func synchronize(scrubbing: Bool = false, telling: Bool = true) throws(StoreError) {
     do {
@@ -28,8 +27,7 @@ struct Fold {
     }
   }
 
-  /// What stands in the way of a fold stands in the way of no value: an error of the system's, or of the lock, must not say that
-  /// nothing was changed.
+  /// A failed fold loses no value, so an error of the system's or of the lock must not say that nothing was changed.
   private func unfolded(_ error: StoreError) -> StoreError {
     guard error.underlying is Errno || error.kind == .busy else { return error }
     return StoreError(
@@ -38,15 +36,15 @@ struct Fold {
       underlying: error.underlying)
   }
 
-  /// Folds because the journal is long. A failure costs nobody an acknowledged value: the journal goes on growing, and
-  /// ``synchronize(scrubbing:)``, or a write once the journal is full, says what is in the way.
+  /// Folds because the journal is long. A failure loses no acknowledged value: the journal keeps growing, and
+  /// ``synchronize(scrubbing:)``, or a write once the journal is full, reports the obstacle.
   func quietly(_ journal: Journal) {
     do { try run(journal) } catch {
       engine.state.withLock { $0.foldAt = $0.spentBytes + JournalLayout.foldAt }
     }
   }
 
-  /// What a fold writes.
+  /// The content that a fold writes.
   private struct Plan {
     let values: [String: PlainForm]
     let encoding: PropertyList.Encoding
@@ -88,7 +86,7 @@ struct Fold {
   private static var attempts: Int { 8 }
 
   /// Most batches whose names are kept from one fold to the next because the store that decided them could not be written: some
-  /// 10 KiB of the journal. What is older stays in that store, 16 bytes each.
+  /// 10 KiB of the journal. Older ones stay in that store, 16 bytes each.
   private static var mostFinished: Int { 64 }
 
   /// A fold that took longer, as one of a process that was stopped in its midst, is paced like one of five seconds.
@@ -120,11 +118,12 @@ struct Fold {
       values: state.values, encoding: state.encoding, list: state.list, pureWord: isPure ? state.seen : nil)
   }
 
-  /// Replaces the list, and returns the new one's fingerprint; nil when the old one is no longer what the plan was made for.
+  /// Replaces the list, and returns the new one's fingerprint; nil if the old one is no longer the one that the plan was made
+  /// for.
   private func write(_ plan: Plan, _ journal: Journal) throws(StoreError) -> ListFingerprint? {
     let data = PropertyList.encode(plan.values, as: plan.encoding)
-    // After a power loss the journal must not hold less than what the new list was made of: a part of it, replayed over the
-    // list, would bring old values back.
+    // After a power loss the journal must not hold less than the new list: a part of it, replayed over the list, would bring old
+    // values back.
     try journal.synchronize()
     let old = try FileStatus(at: engine.files.list)
     let mode = old?.permissions ?? 0o600
@@ -137,15 +136,14 @@ struct Fold {
       with: data.bytes, mode: mode, like: old,
       beforeRename: { (new) throws(StoreError) in
         engine.calls.reached?(.listWritten)
-        // Who has the journal's name by now folds under another lock: one would put an older list in the place of the other's.
+        // Another journal at the name is folded under another lock: one fold would replace the other's list by an older one.
         if try Relocation(engine: engine).hasMoved(journal) { throw journal.overtaken }
-        // The new file's own: what stands at the path a moment later may be another program's.
+        // The new file's own: a moment later another program's may be at the path.
         list = ListFingerprint(new)
       },
       isExpected: { found in
         guard ListFingerprint(found) == plan.list else { return false }
-        // It holds what is known here: who looks at the files meanwhile need not read it, and take this process's writes for
-        // another's.
+        // It holds the known values: a concurrent look need not read it, and must not take this process's writes for another's.
         if let list { engine.state.withLock { $0.list = list } }
         return true
       })
@@ -166,8 +164,8 @@ struct Fold {
     try journal.synchronize()
   }
 
-  /// Begins at the journal's front again where it is long and has nothing for the list: batches that were dropped stand there, or
-  /// a fold has put what it kept behind all else.
+  /// Returns to the journal's front if the journal is long and has nothing for the list, because of dropped batches, or because a
+  /// fold put kept records behind the others.
   private func tidy(_ journal: Journal) throws(StoreError) {
     try journal.completeFold()
     let isLong = try engine.state.withLock { (state) throws(StoreError) in

@@ -23,7 +23,7 @@ struct PreparedBatches {
         (state) throws(StoreError) -> [Record.Change] in
         try engine.effects(of: changes, if: expectations, &state)
       }
-      // Nothing to do here whatever the outcome, so nobody need ever ask for it.
+      // Nothing to do here with either outcome, so nobody need ask for it.
       guard !effective.isEmpty else { return try engine.deciding.make(decision, nil) }
       let batch = Record.Prepared(id: id, place: decision.place, changes: effective, cause: cause)
       try prepare(batch, journal)
@@ -72,7 +72,7 @@ struct PreparedBatches {
     engine.calls.reached?(.prepared)
   }
 
-  /// Returns where a decision whose call failed was made all the same, durably, and otherwise throws what the caller has to know.
+  /// Returns if a decision whose call failed was made all the same, durably; otherwise throws the error for the caller.
   private func judge(_ batch: Record.Prepared, _ error: StoreError, _ journal: Journal) throws(StoreError) {
     guard error.kind == .outcomeUnknown else {
       abandon(batch.id, journal)
@@ -93,7 +93,7 @@ struct PreparedBatches {
   }
 
   /// The decision was not made, and will not be. If even this cannot be written, the next process finds no decision and drops the
-  /// batch: what the caller has to know is why the decision failed.
+  /// batch. The caller gets the decision's error.
   private func abandon(_ id: TransactionID, _ journal: Journal) {
     do { try engine.state.withLock { (state) throws(StoreError) in try engine.append(.drop(id), &state, journal) } } catch {}
     // A program whose transactions fail again and again would else fill the journal.
@@ -169,11 +169,10 @@ struct PreparedBatches {
       cure: "open a router over the domain and the vault at that place")
   }
 
-  /// Has the stores that decided forget the batches that the journal says were committed, or those in `ids`. The batches' changes
-  /// are durable, in the list or, those in `ids`, in the journal: a store that forgot too early would leave a batch to be
-  /// dropped.
+  /// Has the deciding stores forget the batches that the journal has as committed, or those in `ids`. The batches' changes are
+  /// durable, in the list or, those in `ids`, in the journal: a store that forgot too early would leave a batch to be dropped.
   ///
-  /// Never an error: what is not forgotten now says nothing of items, and is forgotten after a later fold.
+  /// Never throws: a record that remains says nothing of items, and is forgotten after a later fold.
   func forgetFinished(_ ids: Set<TransactionID>? = nil) {
     guard let decisions = engine.options.withLock({ $0.decisions }) else { return }
     let finished = engine.state.withLock { state in state.batches.finished.filter { ids?.contains($0.id) ?? true } }
@@ -190,7 +189,8 @@ struct PreparedBatches {
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
       guard let journal = writer.journal, try journal.tryLock() else { return }
       defer { journal.unlock() }
-      // What it names is in another journal then. Settled here, it would be forgotten before that one is told, and dropped there.
+      // Its batches are in another journal. Settled here, their outcome would be forgotten before that journal has it, and they
+      // would be dropped there.
       guard try !Relocation(engine: engine).hasMoved(journal) else { return engine.state.withLock { $0.nextLook = 0 } }
       try resolve(journal)
       if journal.isWritable { Fold(engine: engine).finishScrubbing(journal) }

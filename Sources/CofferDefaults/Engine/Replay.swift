@@ -3,24 +3,24 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// Applies what the journal has, to what is known of the domain. It needs no lock of the file.
+/// Applies the journal's records to the known values of the domain. It needs no lock of the file.
 struct Replay {
   let engine: DefaultsEngine
 
-  /// Applies what was appended to the journal since `state.seen`.
+  /// Applies the records that were appended to the journal since `state.seen`.
   ///
-  /// - Throws: ``Journal/overtaken`` where the file does not go on from there; `.damaged` and others.
+  /// - Throws: ``Journal/overtaken`` if the file does not continue from there; `.damaged` and others.
   func catchUp(_ state: inout EngineState, _ journal: Journal) throws(StoreError) {
     do { try followWord(&state, journal) } catch {
       guard error.place == journal.path.string, try journal.isReplaced(state.seen, state.last) else { throw error }
       throw journal.overtaken
     }
-    // It was given up with the last word: what comes next stands in another.
+    // The journal was given up with the last word; later records are in another one.
     if try journal.memory.isRetired() { state.nextLook = 0 }
   }
 
-  /// Applies what a journal still says that is not at work any more, without the list, which may be another by now; false where
-  /// what is known may be older than what it says.
+  /// Applies the rest of a journal that is no longer current, without the list, which may be another one; false if the known
+  /// values may be older than its records.
   func finish(_ state: inout EngineState, _ journal: Journal) throws(StoreError) -> Bool {
     var isWhole = true
     let word = try journal.wholeWord()
@@ -46,7 +46,7 @@ struct Replay {
         try journal.checkFormat()
         if try followFold(&state, journal, word) { continue }
         let content = try ListContent.readPatiently(engine.files.list, engine.calls)
-        // Both may have been replaced: what was known before is compared with them first.
+        // Both may have been replaced: the old knowledge is compared with them first.
         if state.seen != .never, try Relocation(engine: engine).hasMoved(journal) { throw journal.overtaken }
         if try reload(&state, content) { return }
       } else if try readTail(&state, journal, to: word) {
@@ -67,7 +67,7 @@ struct Replay {
     try journal.withRecords(state.seen.end..<word.end) { (bytes) throws(StoreError) in
       guard try journal.word().epoch == word.epoch else { return false }
       apply(bytes, &state)
-      // Within an epoch, what is committed is never written again.
+      // Within an epoch, committed bytes are never written again.
       guard state.seen == word else { throw journal.torn }
       return true
     }
@@ -87,8 +87,8 @@ struct Replay {
     state.seen = state.seen.advanced(by: offset)
   }
 
-  /// Follows a fold without reading the list, where what `state` knows and what is left of the folded records make up
-  /// exactly what was written; false when they do not.
+  /// Follows a fold without reading the list, if `state` and the remaining folded records make up exactly the written values;
+  /// false if they do not.
   private func followFold(_ state: inout EngineState, _ journal: Journal, _ word: JournalWord) throws(StoreError) -> Bool {
     let folded = JournalWord(rawValue: try journal.memory.load(.foldedFrom))
     guard folded.isWhole, folded.epoch == state.seen.epoch, state.seen != .never, state.seen.end <= folded.end else {
@@ -96,7 +96,7 @@ struct Replay {
     }
     if state.seen != folded {
       let isComplete = try journal.withRecords(state.seen.end..<folded.end) { (bytes) throws(StoreError) in
-        // New records overwrite the folded ones from the front; what stands further back is still there.
+        // New records overwrite the folded ones from the front; records further back remain.
         let now = try journal.word()
         guard now.epoch == word.epoch, now.end <= state.seen.end else { return false }
         apply(bytes, &state)
@@ -136,7 +136,7 @@ struct Replay {
     if word.epoch != state.seen.epoch, try ListFingerprint(FileStatus(at: engine.files.list)) != content.fingerprint {
       return false
     }
-    // What is known of the records stays known until they are seen to be there.
+    // Known records stay known until they are found there.
     let isThere = try journal.withRecords(start..<word.end) { (bytes) throws(StoreError) in
       guard try journal.word().epoch == word.epoch else { return false }
       guard Record.wholeBytes(bytes, epoch: word.epoch, after: seed) == bytes.count else { throw journal.torn }

@@ -13,10 +13,10 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
   /// Runs `body` alone.
   ///
   /// - Parameters:
-  ///   - deadline: until when to wait, here and for what comes next; by default ``FileLock/patience`` from the call on.
-  ///   - busy: the error where the wait was in vain.
+  ///   - deadline: until when to wait, here and in later steps; by default ``FileLock/patience`` from the call on.
+  ///   - busy: the error for a wait in vain.
   ///   - body: gets the value, and the deadline if there was a wait already.
-  /// - Throws: what `busy` says, and what `body` throws.
+  /// - Throws: `busy`, and the error of `body`.
   @inline(__always)
   func withLock<Result>(
     until deadline: LockDeadline? = nil, busy: () -> StoreError,
@@ -27,7 +27,7 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
     return try wait(deadline ?? LockDeadline(after: FileLock.patience), busy, body)
   }
 
-  /// The same where there is nothing to say of who is in the way.
+  /// The same with a general error for a wait in vain.
   func withLock<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try withLock(busy: { FileLock.busy(FilePath("this process"), nil) }) { (value, _) throws(StoreError) in try body(&value) }
   }

@@ -95,8 +95,8 @@ extension EngineState {
   mutating func noteChange(of name: String) { unreported?.note(name, from: values[name]) }
 }
 
-/// Turns the changes of a store's files into what they mean to a reader of that store: names without the prefix, and whether a
-/// read gives something else now.
+/// Turns the changes of a store's files into changes for its readers: names without the prefix, and whether a read returns
+/// something else now.
 struct LayeredChanges: Sendable {
   let prefix: String
   let arguments: LaunchArguments
@@ -104,7 +104,7 @@ struct LayeredChanges: Sendable {
   /// The domain, then the suites in their order.
   let engines: [DefaultsEngine]
 
-  /// Begins to tell `feed` what the files tell.
+  /// Begins to report the changes of the files to `feed`.
   func start(_ feed: ChangeFeed) throws(StoreError) -> Subscription {
     var subscriptions: [Subscription] = []
     for (depth, engine) in engines.enumerated() {

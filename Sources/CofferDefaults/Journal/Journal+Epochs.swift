@@ -22,8 +22,8 @@ extension Journal {
     return (new, end)
   }
 
-  /// Stores `survivors` where the epoch of `word` has no records, below its first one or else behind its last, and says where,
-  /// and what they follow: in the fields of the epoch to come.
+  /// Stores `survivors` where the epoch of `word` has no records, below its first one or else behind its last, and notes their
+  /// place and predecessor in the fields of the next epoch.
   private func keep(
     _ survivors: [Record], after word: JournalWord, _ last: RecordLink, _ writer: Record.Writer
   ) throws(StoreError) -> (begin: Int, end: RecordLink) {
@@ -47,7 +47,7 @@ extension Journal {
   /// Overwrites every byte of room for records that `word` does not use.
   func scrub(outside word: JournalWord) throws(StoreError) {
     let start = try memory.start(of: word)
-    // Also what a copy of the file has as a hole, which takes blocks now.
+    // Also the holes of a copied file, which take blocks now.
     try reserve(min(FileStatus(of: fd, place: path).size, JournalLayout.mappedBytes) - JournalLayout.headerBytes)
     let end = min(Int(clamping: try memory.load(.allocated)), JournalLayout.mappedBytes) - JournalLayout.headerBytes
     for range in [0..<start, word.end..<max(word.end, end)] where !range.isEmpty {

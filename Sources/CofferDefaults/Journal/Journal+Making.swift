@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-// A journal is made under another name and gets its own when it is whole and durable: an empty or short file at a journal's name
-// is damage, whoever dies when.
+// A journal is made under another name and gets its own once it is whole and durable: an empty or short file at a journal's name
+// is damage, never the result of a death.
 extension Journal {
   /// Makes an empty journal at `path`, or finds that another process has made one; false where this user may not.
   ///
@@ -21,7 +21,7 @@ extension Journal {
     try check(status, draft)
     try FileLock.acquire(fd, calls, place: draft, until: deadline) { nil }
     defer { FileLock.release(fd, calls) }
-    // Whoever has the lock of the file at this name is the only maker. Another one may have given that file the journal's name.
+    // The holder of this file's lock is the only maker. Another one may have given that file the journal's name.
     guard let named = try FileStatus(ofLinkAt: draft), named.isSameFile(as: status) else { return true }
     do throws(StoreError) {
       if try FileStatus(ofLinkAt: path) == nil {
@@ -43,7 +43,7 @@ extension Journal {
     return true
   }
 
-  /// What a journal's name has at its end until the journal is made.
+  /// The suffix of the journal's name until it is made.
   private static let draftSuffix = "-new"
 
   /// The bytes of a new journal in `file`, or of the next one of `old`.
@@ -55,7 +55,7 @@ extension Journal {
       (.allocated, UInt64(room(for: head))), (.use, JournalUse.current.field), (.unsynced, 0), (.successor, 0),
       (.device, file.device), (.inode, file.inode),
       (.number, number), (.holder, UInt64(UInt32(bitPattern: getpid()))),
-      // Of no boot: whoever opens it first sees to it that its name is durable too.
+      // Of no boot: the first opener makes its name durable too.
       (.bootHigh, 0), (.bootLow, 0),
     ]
     if old == nil {

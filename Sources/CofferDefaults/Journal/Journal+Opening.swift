@@ -64,7 +64,7 @@ extension Journal {
   }
 
   static let openFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
-  /// What open(2) says where this process may not write.
+  /// The errors of open(2) where this process may not write.
   static let refusals = [-EACCES, -EPERM, -EROFS]
 
   static func check(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
@@ -118,8 +118,8 @@ extension Journal {
     // A copy, or one that somebody has put back, is another journal than it was to those who still have it open.
     var isForeign = use == .givenUp
     if try !memory.isOf(file) { isForeign = true }
-    // Who comes second finds the number that the first one gave it. One that goes back came with bytes that were written over it
-    // once more.
+    // The second process finds the number that the first one gave it. A smaller number came with bytes that were written over it
+    // again.
     if let overwritten, overwritten.file.isSameFile(as: file) {
       let step = try overwritten.memory.load(.number) &- overwritten.number.load(ordering: .relaxed)
       if Int64(bitPattern: step) <= 0 { isForeign = true }
@@ -154,8 +154,8 @@ extension Journal {
 
   static let damageCure = "restore the file, or delete it to lose what was not yet in the property list"
 
-  /// After a power loss the word on disk may be older or newer than the records: the checksums tell how far they reach. Where a
-  /// copy's header and its records are of two moments, what the list has counts alone.
+  /// After a power loss the word on disk may be older or newer than the records: the checksums show how far they reach. If a
+  /// copy's header and its records are of two moments, only the list counts.
   private func repair(_ isForeign: Bool) throws(StoreError) {
     let word = try wholeWord()
     // Asked for after the word: others may write meanwhile, and take room before they say so.
@@ -173,22 +173,22 @@ extension Journal {
     }
     try memory.store(Self.trusted(size), .allocated)
     try memory.publish(found)
-    // Where the system does not tell its boot, what stands behind may be all that a power loss would leave.
+    // If the system does not tell its boot, the bytes behind may be all that a power loss left.
     try completeFold()
     try wipe(end..<max(end, room))
     try synchronize()
     // A journal that is durable under no name would take a prepared batch with it. Its maker may have died too soon to see to
     // that.
     try AtomicFile.synchronizeFolder(of: path, calls)
-    // Last: until then whoever opens the file does the same.
+    // Last: until then every opener does the same.
     try memory.store(BootID.current.high, .bootHigh)
     try memory.store(BootID.current.low, .bootLow)
   }
 
-  /// Overwrites what stands behind the last whole record. There may be others of this epoch behind one that was torn, and a new
-  /// one of just its length would make them follow again: the next power loss would bring them back, over newer values.
+  /// Overwrites the bytes behind the last whole record. Others of this epoch may lie behind a torn one, and a new one of the same
+  /// length would make them follow again: the next power loss would bring them back, over newer values.
   ///
-  /// Zeros that are there already may not be on the disk, where a sync failed.
+  /// Zeros that are there already may not be on the disk, if a sync failed.
   private func wipe(_ range: Range<Int>) throws(StoreError) {
     let isDoubtful = try memory.load(.unsynced) != 0
     if isDoubtful { try reserve(range.upperBound) }
@@ -209,7 +209,7 @@ extension Journal {
   /// Bytes of a block on the disk, as a rule.
   private static let blockBytes = 4096
 
-  /// Without a power loss, what was committed is there.
+  /// Without a power loss, committed bytes are there.
   private func check(_ word: JournalWord, _ status: FileStatus) throws(StoreError) {
     let size = status.size
     guard word.end + JournalLayout.headerBytes <= size else {
@@ -224,9 +224,9 @@ extension Journal {
     if allocated > min(size, status.blockBytes) { try memory.store(Self.trusted(size), .allocated) }
   }
 
-  /// How many bytes of a file of `size` have blocks for sure, when it may be a copy: a tool that copies makes holes of what was
-  /// never written. A store into a hole ends the process where the disk is full. To take blocks that are there already costs next
-  /// to nothing.
+  /// The number of bytes of a file of `size` that certainly have blocks, if it may be a copy: copying tools make holes of
+  /// unwritten parts. A store into a hole ends the process if the disk is full. Reserving blocks that exist costs next to
+  /// nothing.
   private static func trusted(_ size: Int) -> UInt64 {
     #if canImport(Darwin)
       UInt64(size)  // There, blocks are taken by writing zeros.

@@ -66,7 +66,7 @@ extension Journal {
     try memory.store(0, .unsynced)
   }
 
-  /// What the header says until an epoch is durable that a fold has begun.
+  /// The header's value until an epoch is durable that a fold has begun.
   static let unsyncedEpoch: UInt64 = 2
 
   /// Makes the epoch durable whose fold died, or failed, before it was. No record may be written before: it takes the place of

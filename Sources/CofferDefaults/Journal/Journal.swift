@@ -14,7 +14,7 @@ final class Journal: Sendable {
   /// The file as it was when it was opened: which one it is never changes.
   let file: FileStatus
   let calls: SystemCalls
-  /// What the header names as holder.
+  /// The holder in the header.
   private let process = UInt64(UInt32(bitPattern: getpid()))
   /// The folder that it was opened in.
   let folder: FileStatus?
@@ -121,7 +121,7 @@ final class Journal: Sendable {
     return try self.word().epoch == seen.epoch
   }
 
-  /// What stands as the checksum of the record that ended at `seen`.
+  /// The checksum of the record that ended at `seen`.
   @inline(__always)
   private func check(_ seen: JournalWord, _ last: RecordLink) throws(StoreError) -> UInt32 {
     guard last.count > 0 else { return try memory.seed(of: seen.epoch).check }
@@ -162,7 +162,7 @@ final class Journal: Sendable {
     defer { buffer.deallocate() }
     let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count])
     try memory.read(bytes, at: JournalLayout.headerBytes + range.lowerBound)
-    // What was copied must not be read after the word that the caller compares next.
+    // The copied bytes must not be read after the word that the caller compares next.
     atomicMemoryFence(ordering: .acquiring)
     return try body(UnsafeRawBufferPointer(bytes))
   }

@@ -53,7 +53,7 @@ struct JournalWord: Equatable {
   func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: max(1, (epoch + 1) & 0xFF_FFFF), end: end) }
 }
 
-/// Names the run of the kernel: what a process wrote to shared memory outlives the process, but not the kernel.
+/// Names the run of the kernel: bytes in shared memory outlive the process, but not the kernel.
 struct BootID: Equatable {
   let high: UInt64, low: UInt64
 

@@ -21,7 +21,7 @@ enum JournalLayout {
   static let smallestBytes = headerBytes + step
   /// A journal longer than this and twice the list is folded: replaying it takes a new process less time than the list does.
   static let foldAt = 1 << 20
-  /// And one longer than this in any case: what is left has room for a transaction as large as a domain, twice over.
+  /// A longer one always folds: the rest has room for a transaction as large as a domain, twice over.
   static let foldAtMost = capacity / 4
 
   /// Where each field stands.
@@ -64,20 +64,20 @@ enum JournalLayout {
     /// Which journal this is: random, or one more than that of the journal which was deleted and of whose content this one was
     /// made.
     case number = 208
-    /// What the first records of even and of odd epochs follow: the checksum of the last record before. Each is a
+    /// The predecessor of the first records of even and of odd epochs: the checksum of the last record before. Each is a
     /// ``CheckedNumber``.
     case evenSeed = 216
     case oddSeed = 224
     /// Not zero from before a sync of the file until one has succeeded, and 2 where a fold's epoch waits for that: see
     /// ``Journal/synchronize()`` and ``Journal/completeFold()``.
     case unsynced = 232
-    /// Of a file that was given up, the ``number`` of the journal that surely has what it holds; else zero.
+    /// In a file that was given up, the ``number`` of the journal that certainly has its content; else zero.
     case successor = 240
   }
 
   /// Where the records of `epoch` begin.
   static func start(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenStart : .oddStart }
-  /// What they follow.
+  /// The field of the predecessor.
   static func seed(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenSeed : .oddSeed }
 }
 
@@ -112,7 +112,7 @@ struct CheckedNumber {
     rawValue = (HeaderCheck.of(UInt64(number), field) >> 32) << 32 | UInt64(number)
   }
 
-  /// What stands in `field`; nil where that is no number with its check.
+  /// The number in `field`; nil if its check fails.
   init?(rawValue: UInt64, in field: JournalLayout.Field) {
     self.init(UInt32(truncatingIfNeeded: rawValue), in: field)
     guard self.rawValue == rawValue else { return nil }

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// What has become of a file, in the header's field.
+/// The use of a file, in the header's field.
 enum JournalUse: UInt32 {
   /// It is in use.
   case current = 0
@@ -16,7 +16,7 @@ enum JournalUse: UInt32 {
   var field: UInt64 { CheckedNumber(rawValue, in: .use).rawValue }
 }
 
-// What the header says beside the word.
+// The header's fields beside the word.
 extension JournalMemory {
   /// The boot of the kernel under which the header was last brought into order.
   var boot: BootID {
@@ -37,7 +37,7 @@ extension JournalMemory {
     return Int(start)
   }
 
-  /// What the first record of `epoch` follows.
+  /// The predecessor of the first record of `epoch`.
   func seed(of epoch: UInt64) throws(StoreError) -> RecordLink { RecordLink(check: try checked(JournalLayout.seed(of: epoch))) }
 
   /// The number in a field that has a check.
@@ -64,12 +64,12 @@ extension JournalMemory {
     try store(list.size, .listSize)
   }
 
-  /// Says what has become of the file, under its lock: whoever has one open that was given up, opens a new one.
+  /// Marks the use of the file, under its lock: a process that has a given-up file open then opens the new one.
   func mark(_ use: JournalUse) throws(StoreError) { try store(use.field, .use) }
 
-  /// What has become of the file.
+  /// The use of the file.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` where the field says nothing that any Coffer wrote.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` for a value that Coffer cannot have written.
   var use: JournalUse {
     get throws(StoreError) {
       guard let use = JournalUse(rawValue: try checked(.use)) else { throw damagedHeader }

@@ -3,17 +3,16 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// The bytes of a journal, through a shared mapping where the file system allows it, else through read and write.
+/// The bytes of a journal, through a shared mapping if the file system allows it, else through read and write.
 ///
 /// A store into a mapping cannot report a full disk: the process gets SIGBUS. So stores go to memory only on file systems that
 /// write preallocated blocks in place. Loads from memory need only one page cache, which a remote file system has not.
 ///
-/// Where another program cuts the file short, what is behind its end reads as zeros, also through the mapping: see
-/// `coffer_map_file`. Whoever reads or writes finds the wrong ``JournalLayout/Field/number`` then. Coffer itself never shortens a
-/// journal.
+/// If another program cuts the file short, the bytes behind its end read as zeros, also through the mapping: see
+/// `coffer_map_file`. Every access then finds the wrong ``JournalLayout/Field/number``. Coffer itself never shortens a journal.
 struct JournalMemory: ~Copyable, @unchecked Sendable {
-  // Sendable: the word is read and written atomically; all other bytes are written under the file's lock, and a reader of
-  // records takes what it copied only if the word shows that they stood still.
+  // Sendable: the word is read and written atomically. All other bytes are written under the file's lock, and a reader of records
+  // uses its copy only if the word shows that they did not change.
   private let fd: Int32
   private let base: UnsafeMutableRawPointer?
   private let storesToMemory: Bool
@@ -76,8 +75,8 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
 
   // MARK: Telling watchers
 
-  /// Asks whoever writes next to ring. Where stores go through system calls these are heard by themselves; where this process may
-  /// not write, it hears of the folds, which replace the list.
+  /// Asks the next writer to ring. Stores through system calls cause events by themselves. A process that may not write hears of
+  /// folds, which replace the list.
   func arm() { _ = armed?.pointee.exchange(1, ordering: .sequentiallyConsistent) }
 
   @inline(__always)

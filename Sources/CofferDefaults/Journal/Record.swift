@@ -88,9 +88,9 @@ enum Record {
   }
 }
 
-/// Where a chain of records ends: what the next one follows.
+/// The end of a chain of records, which the next one follows.
 struct RecordLink: Equatable {
-  /// The checksum of the last record, or what an epoch began with.
+  /// The checksum of the last record, or the beginning of an epoch.
   var check: UInt32 = 0
   /// Bytes of that record; zero where there is none.
   var count = 0

@@ -6,7 +6,7 @@ package import CofferStorage
 /// letter nor a digit of ASCII: under `MYAPP_`, `ui.theme` is `MYAPP_UI_THEME`. Two keys can share a variable that way; it
 /// then overrides both. A variable does not tell its key's spelling, so listings of names do not show it.
 public struct EnvironmentLayer: Sendable {
-  /// What the names of all variables begin with, for example `MYAPP_`.
+  /// The prefix of all variables, for example `MYAPP_`.
   public let prefix: String
   /// The variables by the length of what follows the prefix: most keys then meet none that could be theirs.
   private let variables: [Int: [(rest: [UInt8], text: String)]]
@@ -42,7 +42,7 @@ public struct EnvironmentLayer: Sendable {
   }
 }
 
-/// What stands above and beneath a store's files.
+/// The layers above and beneath a store's files.
 package struct DefaultsLayers: Sendable {
   package var arguments: [String]
   package var environment: EnvironmentLayer?

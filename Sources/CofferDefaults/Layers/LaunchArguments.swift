@@ -14,7 +14,7 @@ package struct LaunchArguments {
   }
 
   @inline(__always)
-  /// What is overridden.
+  /// The overridden names.
   var names: [String] { Array(texts.keys) }
 
   subscript(_ name: String) -> String? { lengths & Self.bit(of: name) == 0 ? nil : texts[name] }

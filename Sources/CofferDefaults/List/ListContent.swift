@@ -3,7 +3,7 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// What a property list's file holds at one moment.
+/// The content of a property list's file at one moment.
 struct ListContent {
   let values: [String: PlainForm]
   let encoding: PropertyList.Encoding

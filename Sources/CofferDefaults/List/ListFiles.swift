@@ -43,7 +43,7 @@ struct ListFiles: Sendable {
     throw StoreError(.denied, "too many symbolic links", place: path.string, cure: "replace the links by the real file")
   }
 
-  /// What the journal's name adds to the list's; a dot stands in front of it.
+  /// The suffix of the journal's name after the list's; a dot goes in front of it.
   static let journalSuffix = ".coffer"
 
   /// The kernel's own limit on links in one path.
@@ -57,7 +57,7 @@ struct ListFiles: Sendable {
     lastGood = folder.appending(".\(name).last-good")
   }
 
-  /// The name that the next list has, and then the one that it replaced, during a fold of `journal`: only who has that one's lock
+  /// The name of the next list, and then of the replaced one, during a fold of `journal`: only the holder of that journal's lock
   /// uses it.
   func draft(of journal: FileStatus) -> FilePath {
     folder.appending("." + String(journal.inode, radix: 36) + Self.draftSuffix)
@@ -95,8 +95,7 @@ struct ListFiles: Sendable {
       cure: "rename it, or name a folder that has a name in UTF-8")
   }
 
-  /// Makes `folder` and what is missing above it; false where this user may not. Another process doing the same at the same time
-  /// is no error.
+  /// Makes `folder` and its missing parents; false if this user may not. Another process that does the same is no error.
   private static func make(_ folder: FilePath) throws(StoreError) -> Bool {
     let parent = folder.parent
     if !parent.isEmpty, parent != folder, try FileStatus(at: parent) == nil { guard try make(parent) else { return false } }

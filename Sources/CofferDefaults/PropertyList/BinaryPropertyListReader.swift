@@ -152,7 +152,7 @@ struct BinaryPropertyListReader {
 }
 
 extension BinaryPropertyListReader {
-  /// Up to four bytes have no sign, eight have one, and sixteen are for what is above `Int64.max`.
+  /// Up to four bytes have no sign, eight have one, and sixteen are for numbers above `Int64.max`.
   func integer(_ content: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {
     let low = content.suffix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
     guard content.count == 16 else { return .integer(Int64(bitPattern: low)) }

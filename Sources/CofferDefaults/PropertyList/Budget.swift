@@ -1,8 +1,8 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// What a value and a domain may weigh. A domain is read whole by every process that opens it and rewritten whole at each
-/// fold, so it is no place for documents.
+/// The weight limits of a value and a domain. Every process that opens a domain reads it whole, and each fold rewrites it whole,
+/// so it is no place for documents.
 enum Budget {
   /// Bytes of content in one value (``PlainForm/byteCount``): 1 MiB. A list with sixteen such values is rewritten
   /// whole when one of them changes.
@@ -14,7 +14,7 @@ enum Budget {
   static let file = 5 * domain
   /// Nested collections: the property-list parser stops at 512, and code here descends by recursion.
   static let depth = 32
-  /// What a value weighs beyond its content: tags and indentation in XML, a table slot in memory.
+  /// The weight of a value beyond its content: tags and indentation in XML, a table slot in memory.
   static let perElement = 32
 
   /// Throws where a change, of `name` among others, makes a domain weigh `weight` and thereby more than it may.

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// What a property list can hold, and how a value looks after its way through one.
+/// The values that a property list can hold, and their form after a round trip.
 enum StorableForm {
   /// `form` as it will be read back from a list in `encoding`: XML has whole seconds, one zero and one not-a-number, so that
   /// a value set now is the value read after the next start.
@@ -24,7 +24,8 @@ enum StorableForm {
 
   /// Throws unless `form` may be stored under `name`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable` for what a list cannot hold, `.tooLarge` over the budget of a value.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable` for a value that a list cannot hold, `.tooLarge` over the budget of
+  ///   a value.
   @inline(__always)
   static func check(_ form: PlainForm, for name: String) throws(StoreError) {
     switch form {

@@ -85,7 +85,7 @@ extension XMLPropertyListReader {
     digits.reduce(0) { $0 * 10 + Int($1) - 0x30 }
   }
 
-  /// Base64, of which Foundation skips what is no digit of it and drops a last group that is not whole.
+  /// Base64. Foundation skips other characters and drops an incomplete last group.
   mutating func data() throws(PropertyList.Failure) -> Data {
     let text = try content()
     guard text.allSatisfy({ $0 < 0x80 }) else { throw damaged }

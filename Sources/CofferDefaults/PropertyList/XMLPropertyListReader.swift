@@ -1,12 +1,12 @@
 internal import CofferStorage
 
-/// Reads XML property lists, and takes of them what Foundation takes.
+/// Reads XML property lists, and accepts the same ones as Foundation.
 ///
-/// The document type says little of what stands inside of an element; the rest is Foundation's practice, which every program on
-/// the machine goes by: white space between elements, comments and processing instructions anywhere among them, attributes that
-/// nobody looks at, and nothing of interest behind the root.
+/// The document type says little of the content of an element. The rest is Foundation's practice, which every program on the
+/// machine follows: white space between elements, comments and processing instructions anywhere among them, ignored attributes,
+/// and nothing of interest behind the root.
 ///
-/// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and what Foundation reads.
+/// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and Foundation's reader.
 struct XMLPropertyListReader {
   /// UTF-8 in memory that outlives the reader.
   let bytes: UnsafeRawBufferPointer
@@ -43,7 +43,7 @@ struct XMLPropertyListReader {
     return value
   }
 
-  /// Says where, never what stands there: it may be a value.
+  /// Names the place, never its text, which may be a value.
   var damaged: PropertyList.Failure {
     let line = bytes[..<min(position, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1
     return PropertyList.Failure(what: "the file is not a property list: its line \(line) is damaged or cut off")

@@ -12,7 +12,7 @@ public struct Change: Sendable, Hashable {
     /// The value was moved to or from another name, form or store, or removed as a leftover of such a move. Of a vault's items
     /// other processes are told that they were set and removed.
     case migrated
-    /// A value was stored or removed beneath a stronger one, an override or a layer: a read gives what it gave before.
+    /// A value was stored or removed beneath a stronger one, an override or a layer: reads return the same as before.
     case overridden
   }
 

@@ -2,13 +2,13 @@ public import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 
-/// What a store tells of its changes, to whoever subscribes.
+/// The changes of a store, for its subscribers.
 ///
 /// All events of a feed are delivered on a queue of its own, one after the other, in the order in which they happened; never on
-/// the thread that wrote, and with no lock held. So a receiver may use the store, and one that takes its time delays other
-/// receivers of the same feed and no writer.
+/// the writing thread, and with no lock held. So a receiver may use the store, and a slow one delays other receivers of the same
+/// feed and no writer.
 public final class ChangeFeed: Sendable {
-  /// What is told.
+  /// An event of a feed.
   public enum Event: Sendable, Hashable {
     /// These names changed, oldest change first, each name once. Values were acknowledged before.
     case changes([Change])
@@ -19,7 +19,7 @@ public final class ChangeFeed: Sendable {
     case ended
   }
 
-  /// What a feed does while somebody listens.
+  /// The work of a feed while it has listeners.
   public typealias Start = @Sendable (ChangeFeed) throws(StoreError) -> Subscription
 
   private struct State {
@@ -36,10 +36,10 @@ public final class ChangeFeed: Sendable {
   private let start: Start?
   private let observed = Atomic<Bool>(false)
 
-  /// A feed that tells what it is sent.
+  /// A feed of the events that it is sent.
   ///
-  /// - Parameter start: called for the first listener; what it returns is cancelled after the last. It runs under the feed's
-  ///   lock and must not call the feed, whose ``send(_:)`` is for later.
+  /// - Parameter start: called for the first listener; its result is cancelled after the last. It runs under the feed's lock and
+  ///   must not call the feed, whose ``send(_:)`` is for later.
   public init(start: Start? = nil) { self.start = start }
 
   /// The feed of a store that tells of no changes.

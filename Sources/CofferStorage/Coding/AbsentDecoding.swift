@@ -1,10 +1,10 @@
-/// Decodes a field that is not stored: a field that is nil is left out, and a type that asks whether it is nil reads as that.
-/// Whatever else is asked for is missing.
+/// Decodes a field that is not stored: a nil field is left out, and a type that asks whether it is nil reads as nil. Any other
+/// question fails.
 ///
-/// So is a type that asks for nothing, or that makes do without what it was refused: what lies there may be a value of a former
-/// type, which has other fields, and nobody would see that.
+/// So does a type that asks nothing, or that ignores a refusal: the stored value may be of a former type with other fields, and
+/// nobody would notice.
 struct AbsentDecoding: Decoder, SingleValueDecodingContainer {
-  /// What was answered last.
+  /// The last answer.
   private final class Answer { var isNil = false }
 
   let place: CodingPlace

@@ -1,10 +1,10 @@
 /// Decodes `Decodable` values from property-list structure. Its errors name types and fields, never values.
 enum FormDecoder {
-  /// The value that `form` stands for.
+  /// Decodes `form`.
   ///
   /// The text of an override is read as the type asks for it: a scalar by ``PlainValue``'s rules, fields or elements as JSON.
   ///
-  /// - Throws: `DecodingError`, or what the type's own decoding throws.
+  /// - Throws: `DecodingError`, or the error of the type's own decoding.
   static func decode<Value: Decodable>(_ type: Value.Type, from form: PlainForm) throws -> Value {
     try FormDecoding(form: form, place: .top, level: 0).value(type)
   }

@@ -11,7 +11,7 @@ enum FormEncoder {
   /// The form of `value`.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable``; ``/CofferPlatform/StoreError/Kind/refused`` for a
-  ///   ``SecretPayload`` at any depth; what the type's own encoding throws.
+  ///   ``SecretPayload`` at any depth; the error of the type's own encoding.
   static func encode<Value: Encodable>(_ value: Value) throws -> PlainForm {
     let top = FormEncoding(node: FormNode(at: .top), level: 0)
     try top.put(value)

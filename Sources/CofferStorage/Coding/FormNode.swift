@@ -45,8 +45,7 @@ final class FormNode {
   func set(_ form: PlainForm?, for name: String) { members[name] = form.map(Part.form) }
   func append(_ form: PlainForm) { elements.append(.form(form)) }
 
-  /// The member of a container within: the same one whenever it is asked for, as other encoders do, so that what it has stays in
-  /// it.
+  /// The member of a container: the same one at each request, as in other encoders, so that its content stays.
   func container(_ key: any CodingKey) -> FormNode {
     switch members[key.stringValue] {
     case .node(let node): return node

@@ -1,4 +1,4 @@
-/// What a key's declaration adds to its name and type.
+/// The traits of a key's declaration beside its name and type.
 public struct KeyTraits: Sendable {
   /// True for keys of the vault.
   public internal(set) var isSecret = false
@@ -16,7 +16,7 @@ public struct KeyTraits: Sendable {
   public internal(set) var formerNames: [String] = []
   /// Whether a stored form is of a former type.
   var isOutdated: (@Sendable (any Sendable) -> Bool)?
-  /// What a copy in the plain store becomes in the vault.
+  /// Converts a copy in the plain store for the vault.
   var promotion: (@Sendable (PlainForm) throws(StoreError) -> SecretForm)?
   var failureReport: (@Sendable (StoreError) -> Void)?
 }

@@ -13,7 +13,7 @@ extension Array: PlainValue where Element: PlainValue {
 
   /// An array.
   ///
-  /// - Throws: what an element's encoding throws.
+  /// - Throws: the error of an element's encoding.
   public func plainForm() throws -> PlainForm {
     if Element.self is any SecretPayload.Type { throw FormEncoder.refusal(Element.self) }
     return .array(try map { try $0.plainForm() })
@@ -29,7 +29,7 @@ extension Set: PlainValue where Element: PlainValue {
 
   /// An array, ascending: equal sets have the same form.
   ///
-  /// - Throws: what an element's encoding throws.
+  /// - Throws: the error of an element's encoding.
   public func plainForm() throws -> PlainForm {
     if Element.self is any SecretPayload.Type { throw FormEncoder.refusal(Element.self) }
     return .array(try map { try $0.plainForm() }.sorted { $0.isOrdered(before: $1) })
@@ -69,7 +69,7 @@ extension Dictionary: PlainValue where Key: PlainForm.Key, Value: PlainValue {
 
   /// A dictionary: integers as decimal names.
   ///
-  /// - Throws: what a value's encoding throws.
+  /// - Throws: the error of a value's encoding.
   public func plainForm() throws -> PlainForm {
     if Value.self is any SecretPayload.Type { throw FormEncoder.refusal(Value.self) }
     var forms: [String: PlainForm] = [:]

@@ -78,7 +78,7 @@ extension Date: NativePlainValue {
     return nil
   }
 
-  // The parser rolls 31 February and 25 o'clock over into the next month or day: an override must mean what it says.
+  // The parser rolls 31 February and 25 o'clock over into the next month or day: an override must be exact.
   private static func hasCalendarFields(_ text: String, _ day: ISO8601FormatStyle) -> Bool {
     let date = String(text.prefix(10))
     do { guard try day.format(day.parse(date)) == date else { return false } } catch { return false }

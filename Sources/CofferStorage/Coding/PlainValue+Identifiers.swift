@@ -29,7 +29,7 @@ extension Decimal: NativePlainValue {
 
   /// A string, in which every digit is kept: a real would round.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable`` for what is not a number.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable`` for NaN.
   public func plainForm() throws -> PlainForm {
     guard isFinite else {
       throw StoreError(.unencodable, "a Decimal that is not a number", cure: "store a number; what was stored is unchanged")
@@ -37,7 +37,7 @@ extension Decimal: NativePlainValue {
     return .string(description)
   }
 
-  /// Foundation's own parser takes what a text begins with: `1.5 EUR` would be 1.5.
+  /// Foundation's own parser accepts a prefix: `1.5 EUR` would be 1.5.
   private init?(wholeText text: String) {
     guard text.contains(where: \.isNumber), text.wholeMatch(of: /[+-]?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?/) != nil else {
       return nil

@@ -23,7 +23,7 @@ extension URL: NativePlainValue {
         cure: "store it as text, or with its scheme and host")
     }
     let path = absoluteURL.path(percentEncoded: false)
-    // What a bare path cannot say (a host, a query, bytes that are not UTF-8) stays in the text.
+    // Parts that a bare path cannot express (a host, a query, bytes that are not UTF-8) stay in the text.
     guard isFileURL, URL(filePath: path, directoryHint: .inferFromPath).absoluteString == absoluteString else {
       return .string(absoluteString)
     }

@@ -15,9 +15,9 @@ public protocol PlainValue: Sendable {
   /// The value that `plainForm` stands for; nil when it stands for none of this type.
   init?(plainForm: PlainForm)
 
-  /// The property-list value that stands for this one.
+  /// This value as a property-list value.
   ///
-  /// - Throws: what the type's own encoding throws.
+  /// - Throws: the error of the type's own encoding.
   func plainForm() throws -> PlainForm
 }
 

@@ -57,7 +57,7 @@ enum SecretCoding {
     }
   }
 
-  /// `form` with what the key's declaration says of it.
+  /// `form` with the traits of the key's declaration.
   static func form(_ form: SecretForm, _ traits: KeyTraits) throws(StoreError) -> SecretForm {
     if let limit = traits.maximumBytes, form.bytes.count > limit {
       throw StoreError(

@@ -49,7 +49,7 @@ extension ValueChanges {
     }
   }
 
-  /// A value and what was stored for it then: what is stored is looked at before and after.
+  /// A value and the stored value at that time, which is read before and after.
   private static func still(
     _ looks: [ValueOrigin.Look], _ isSecret: Bool, _ read: () throws(StoreError) -> Value
   ) throws(StoreError) -> (Value, [any Equatable & Sendable]) {
@@ -63,7 +63,7 @@ extension ValueChanges {
       let value = try read()
       let again = try looks.map { (look) throws(StoreError) in try look() }
       rounds += 1
-      // Whoever writes all the time brings further news, by which the difference is found.
+      // A steady writer causes further events, by which the difference is found.
       if rounds == 3 || zip(stored, again).allSatisfy({ $0.isEqual(to: $1) }) { return (value, again) }
       stored = again
     }

@@ -23,8 +23,7 @@ final class ValueSource: Sendable {
     continuation.yield()
   }
 
-  /// Where what waits is delivered: the queue of the first feed, which delivers one thing after the other for all of its
-  /// listeners.
+  /// The queue for deliveries: that of the first feed, which delivers in order to all of its listeners.
   var queue: DispatchQueue {
     state.withLock { state in
       if let queue = state.queue { return queue }
@@ -52,7 +51,7 @@ final class ValueSource: Sendable {
     state.withLock { $0.listener }?(.news)
   }
 
-  /// Ends the loop, after what it has been signalled.
+  /// Ends the loop, after its pending signals.
   func end() {
     continuation.finish()
     let listener = state.withLock { state in
