@@ -63,7 +63,7 @@ public final class ObservableValue<Value: Sendable>: Observable {
     do throws(StoreError) {
       let new = try found.get()
       if let known = current as? any Equatable, known.isEqual(to: new) {
-        // No news, and yet what is stored: text in another spelling of Unicode's, a value that compares a part of itself.
+        // Equal, and yet another stored value: text in another spelling of Unicode's, or a value that compares a part of itself.
         current = new
         return
       }

@@ -31,7 +31,7 @@ public struct Overrides: Sendable {
     self.environment = environment
   }
 
-  /// Nothing stands above what is stored.
+  /// No overrides.
   public static let none = Overrides(arguments: [])
 
   /// This process's command line.
@@ -60,7 +60,7 @@ public struct Overrides: Sendable {
   /// This process's command line and, beneath it, the variables of its environment that begin with `prefix`: under `APP_`, the
   /// key `ui.theme` is `APP_UI_THEME`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` where one of those is not UTF-8, and would read as what it is not.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` if one of those is not UTF-8, and would read as another value.
   public static func commandLine(andEnvironment prefix: String) throws(StoreError) -> Overrides {
     var overrides = commandLine
     var variables: [String: String] = [:]

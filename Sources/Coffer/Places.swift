@@ -3,7 +3,7 @@ internal import CofferStorage
 public import CofferVault
 public import SystemPackage
 
-/// Where Coffer keeps things. Programs and the command line compute the same places, so that each finds what the other stored.
+/// The places of Coffer's files. Programs and the command line compute the same ones, so that each finds the other's values.
 ///
 /// With `COFFER_HOME` set everything is under that one folder; otherwise the XDG base directories apply. `COFFER_VAULT` names
 /// another place for the vault alone.

@@ -114,10 +114,10 @@ extension StorageRouter {
     try vault.synchronize()
   }
 
-  /// Ends all observation through this router, writes what was acknowledged, and closes the plain store: later calls on plain
-  /// keys throw ``/CofferPlatform/StoreError/Kind/closed``. A vault stays as it is; whoever unlocked it locks it.
+  /// Ends all observation through this router, writes acknowledged values, and closes the plain store: later calls on plain keys
+  /// throw ``/CofferPlatform/StoreError/Kind/closed``. A vault stays as it is; its owner locks it.
   ///
-  /// - Throws: what ``/CofferDefaults/DefaultsStore/close()`` throws; the store is closed all the same.
+  /// - Throws: the errors of ``/CofferDefaults/DefaultsStore/close()``; the store is closed all the same.
   public func close() throws(StoreError) {
     endObservation()
     try plain.close()

@@ -64,7 +64,7 @@ enum FoundationForm {
     }
   }
 
-  /// Nil for what is no preference of any form.
+  /// Nil for a value that no preference can have.
   static func form(of value: Any) -> PlainForm? {
     switch value {
     case let text as String: return .string(text)

@@ -28,7 +28,7 @@ public final class UserDefaultsStore: Store {
   public let suiteName: String
   /// The suite, for messages.
   public var place: String { "UserDefaults \(suiteName)" }
-  /// What is told: the writes made through this object.
+  /// The writes through this object.
   public let changes = ChangeFeed()
 
   private let suite: Suite
@@ -63,9 +63,9 @@ public final class UserDefaultsStore: Store {
     self.suite = suite
   }
 
-  /// Waits until what was written is on the disk, and reads what others wrote there.
+  /// Waits until all writes are on the disk, and reads those of other processes.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` when Foundation says that it failed. It does not say why.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` if Foundation reports a failure. It gives no reason.
   public func synchronize() throws(StoreError) {
     guard Self.turn.withLock({ _ in suite.defaults.synchronize() }) else {
       throw StoreError(

@@ -6,7 +6,7 @@ internal import CofferStorage
 ///
 /// Each is https; http is taken for this machine alone. Source: RFC 6749, 8414, 8628, 7009.
 public struct AuthorizationServer: Sendable, Hashable {
-  /// Who the server says it is; nil where that is not known.
+  /// The server's own name; nil if it is not known.
   public let issuer: String?
   let token: Endpoint
   let deviceAuthorization: Endpoint?
@@ -165,7 +165,7 @@ extension AuthorizationServer {
   }
 }
 
-/// What a server says of itself: the parts that are used here.
+/// The parts of a server's description that are used here.
 struct ServerDocument {
   var texts: [String: String] = [:]
   var methods: [String]?

@@ -8,8 +8,8 @@ internal import FoundationEssentials
 ///
 /// Source: RFC 6749, 4.1, with PKCE (RFC 7636, S256) and a loopback address (RFC 8252, 7.3).
 public final class BrowserLogin: Sendable {
-  /// The page to open. Who reads it, as every user of the machine can where it is an argument of a program, gets no token by it,
-  /// but can end the login with an account of their own.
+  /// The page to open. Every user of the machine can read it in a program's arguments. It gives them no token, but lets them end
+  /// the login with an account of their own.
   public let url: String
 
   private let client: OAuthClient
@@ -18,7 +18,7 @@ public final class BrowserLogin: Sendable {
   private let verifier: SecretForm
   private let redirect: String
 
-  /// Who has not answered by then has gone away. Seconds.
+  /// A user without an answer by then has gone away. Seconds.
   package static let longestWait = 300.0
 
   init(_ client: OAuthClient, _ page: Endpoint) throws {
@@ -60,7 +60,7 @@ public final class BrowserLogin: Sendable {
     }
   }
 
-  /// The tokens for what the browser brought.
+  /// The tokens for the browser's answer.
   private func tokens(for answer: [String: String], _ cancellation: Cancellation) throws -> OAuthTokens {
     if let issuer = answer["iss"], let expected = client.server.issuer, issuer != expected {
       throw refused("what came back is of another server", cure: "log in again; if it stays so, the page is not the server's")

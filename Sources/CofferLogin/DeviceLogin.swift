@@ -23,7 +23,7 @@ public struct DeviceLogin: Sendable {
   private static let usualInterval = 5.0
   /// A server that wants longer pauses than a minute is asked each minute: a code lives some minutes.
   private static let longestInterval = 60.0
-  /// Seconds that a code lives at most, whatever a server says: a day.
+  /// Seconds that a code lives at most, for any server: a day.
   private static let longestLife = 86_400.0
   private static let longestCode = 64
 

@@ -32,10 +32,9 @@ final class LoopbackDoor: Sendable {
     }
   }
 
-  /// The parameters that the browser brings to `/callback`, `state` among them, and the browser, which waits for its page.
-  /// Whoever asks for something else, or does not know the state, is told that there is nothing: any user of this machine can
-  /// knock, and only who knows the state ends the wait. They are heard side by side, so that nobody who says nothing keeps the
-  /// browser out.
+  /// The parameters that the browser brings to `/callback`, including `state`, and the browser, which waits for its page. Any
+  /// other request, or one with a wrong state, gets "not found": any user of this machine can connect, and only the right state
+  /// ends the wait. Connections are served side by side, so that a silent one does not block the browser.
   func answer(
     of state: SecretForm, within seconds: Double, _ cancellation: Cancellation
   ) throws -> (parameters: [String: String], browser: DoorVisitor) {
@@ -66,8 +65,7 @@ final class LoopbackDoor: Sendable {
     return bytes.isEqual(to: state.bytes)
   }
 
-  /// What stands behind the question mark of `GET /callback?… HTTP/1.1`; nil for any other line, and for a name that stands there
-  /// twice.
+  /// The text after the question mark of `GET /callback?… HTTP/1.1`; nil for any other line, and for a name that appears twice.
   static func parameters(_ line: String) -> [String: String]? {
     let parts = line.utf8.split(separator: UInt8(ascii: " "))
     let begin = "/callback?"
@@ -101,7 +99,7 @@ final class DoorVisitor {
 
   deinit { _ = CofferPlatform.close(peer) }
 
-  /// Takes in what has come; whether that is all. To the end of the headers: a browser that is answered before it has said all
+  /// Reads the bytes that have come; whether the request is complete. To the end of the headers: a browser that is answered early
   /// may show an error in place of the page.
   func hasSaidAll() -> Bool {
     var chunk = [UInt8](repeating: 0, count: 4096)

@@ -16,7 +16,7 @@ public struct OAuthClient: Sendable {
   public let id: String
   /// Where it asks.
   public let server: AuthorizationServer
-  /// What it asks for.
+  /// The requested scopes.
   public let scopes: [String]
   let secret: SecretForm?
 

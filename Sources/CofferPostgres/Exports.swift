@@ -1,4 +1,4 @@
-// Vaults on a server need one import: what they are, and what opens them.
+// One import for vaults on a server: their types, and their credentials.
 
 @_exported public import struct CofferMemory.SecretBytes
 @_exported public import struct CofferPlatform.StoreError

@@ -15,7 +15,7 @@ extension PostgresServer {
       (extract(epoch FROM clock_timestamp()) * 1000)::bigint
     """
 
-  /// Schemas of copies, at most: whoever has kept more reads the first ones.
+  /// Schemas of copies, at most. Of more, the first ones are listed.
   private static let mostCopies = 100
 
   func report(_ url: String) throws(StoreError) -> ServerReport {

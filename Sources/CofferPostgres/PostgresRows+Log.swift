@@ -36,7 +36,7 @@ struct PostgresLog: LogRows {
 
   private static let types = [PostgresResult.bigint, PostgresResult.bytea]
 
-  /// What asks for the rows from a number on, so many at most.
+  /// The query for rows from a number on, at most so many.
   static func question(_ schema: String) -> String {
     "SELECT seq, \(box) FROM \(schema).log WHERE seq >= $1 ORDER BY seq LIMIT $2"
   }
@@ -146,7 +146,7 @@ extension PostgresRows {
       """)
   }
 
-  /// What the server stores it in is for those who run it to look at.
+  /// The server's administrators check its storage.
   func checkStorage(_ what: String) {}
 
   func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError) { try body() }

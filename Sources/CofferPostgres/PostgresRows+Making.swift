@@ -30,7 +30,7 @@ extension PostgresRows {
       connection.rollBack(until: session.deadline)
       guard error.isOfSomethingThere else { throw error }
     }
-    // What the server said of its tables may be of before they were there.
+    // The server's account of its tables may be from before they existed.
     session.close()
     // A write, so that its own commit waits for the standby: a server that was started again no longer waits with the one that is
     // looked for.

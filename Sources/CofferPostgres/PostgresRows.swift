@@ -3,12 +3,12 @@ internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
-/// The rows of a vault on a PostgreSQL server. It believes the server nothing but that it stores bytes: types and lengths are
-/// checked here, and what the rows say is sealed.
+/// The rows of a vault on a PostgreSQL server. It trusts the server only to store bytes: types and lengths are checked here, and
+/// the content of the rows is sealed.
 ///
 /// The row of the state orders everything. A write locks it before it reads anything else, so that writers come one after the
-/// other; a read compares it with the one that it saw last, and asks for the rest in the same snapshot: by one statement where
-/// one item is read, and by a transaction where others have written since.
+/// other. A read compares it with the last one that it saw, and asks for the rest in the same snapshot: by one statement for one
+/// item, and by a transaction if others have written since.
 final class PostgresRows: ServerRows {
   let session: PostgresSession
   let schema: String
@@ -17,11 +17,11 @@ final class PostgresRows: ServerRows {
   /// The state as this process saw it last, and how often somebody else has changed it since.
   private var known: [UInt8]?
   private var version: Int64 = 0
-  /// How many of the next writes ask for what a commit of others changed at once, since others write too.
+  /// The number of next writes that ask for the changes of others at once, because others write too.
   private var othersWrite = 0
   /// So many writes in a row without one of others end that.
   private static let mostOthersWrite = 8
-  /// What is asked for next, outside of a transaction.
+  /// The announced rows, outside of a transaction.
   var announced: PostgresTransaction.Beginning?
   /// The plain half that the next write makes too.
   private var companion: PlainHalf?
@@ -35,7 +35,7 @@ final class PostgresRows: ServerRows {
   }
 
   var place: VaultPlace { session.shown }
-  // What a server says of its rights is no reason to remember less of it.
+  // A server's account of its rights is no reason to remember less of it.
   var isUnwritableFile: Bool { false }
   var canRemoveOldBytes: Bool { false }
   var isRemote: Bool { true }
@@ -152,7 +152,7 @@ final class PostgresRows: ServerRows {
 
   func removeAllRows() throws(StoreError) {
     for table in PostgresSchema.names where table != SingleTable.state.rawValue { try remove(from: table, where: "true") }
-    // Its row stays: who waits for its lock would find none, and hold none.
+    // Its row stays, because a process that waits for its lock would find none, and hold none.
     try remove(from: "state", where: "id <> 1")
   }
 
@@ -168,7 +168,7 @@ final class PostgresRows: ServerRows {
 
   // MARK: Asking within a transaction
 
-  /// Sends what is queued and this question, and waits for its answer.
+  /// Sends the queue and this question, and waits for its answer.
   func asked(
     _ sql: String, _ parameters: [PostgresConnection.Parameter] = [], _ types: [UInt32]
   ) throws(StoreError) -> PostgresResult {
@@ -290,7 +290,7 @@ final class PostgresRows: ServerRows {
 }
 
 extension SingleTable {
-  /// What asks for its row.
+  /// The query for its row.
   func question(_ schema: String) -> String { "SELECT \(bytes) FROM \(schema).\(rawValue) WHERE id = \(id) LIMIT 1" }
 
   var bytes: String {

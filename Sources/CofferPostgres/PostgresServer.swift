@@ -16,8 +16,8 @@ public enum PostgresVaults {
     for scheme in PostgresPlace.schemes { VaultServers.use(PostgresServer(), forScheme: scheme) }
   }
 
-  /// The variables in which libpq finds what a place does not say, but for the one with a password: who starts a program that
-  /// opens the same places hands them on. Source: "libpq — C Library, Environment Variables"; krb5(7) for the last.
+  /// The variables in which libpq finds parts that a place does not give, except the one with a password. A program that starts
+  /// another one for the same places passes them on. Source: "libpq — C Library, Environment Variables"; krb5(7) for the last.
   package static let variables = [
     "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSFILE", "PGREQUIREAUTH", "PGCHANNELBINDING", "PGSERVICE",
     "PGSERVICEFILE", "PGSYSCONFDIR", "PGOPTIONS", "PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLCERT", "PGSSLKEY", "PGSSLCERTMODE",

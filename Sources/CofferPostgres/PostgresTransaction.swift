@@ -5,18 +5,18 @@ internal import CofferVault
 ///
 /// Source: PostgreSQL, "Transaction Isolation", "Explicit Locking".
 final class PostgresTransaction {
-  /// What is asked for when it begins.
+  /// The questions at its beginning.
   struct Beginning {
     /// The item that it is about.
     let index: [UInt8]
     let needsList: Bool
-    /// Rows of the log that tell what others have changed.
+    /// Rows of the log with the changes of others.
     let log: (first: Int64, most: Int)
   }
 
   let connection: PostgresConnection
   let isWriting: Bool
-  /// What a plain store in the same database has it make too.
+  /// The writes of a plain store in the same database that it makes too.
   let half: PlainHalf?
   private let session: PostgresSession
   private var schema: String { session.place.schema }
@@ -156,7 +156,7 @@ final class PostgresTransaction {
     }
   }
 
-  /// Sends what is queued, and waits for the answer to the last question. Records that were asked for ahead are put by.
+  /// Sends the queue, and waits for the answer to the last question. Records that came ahead are kept.
   func lastAnswer() throws(StoreError) -> PostgresResult {
     let answers = try connection.answers(doing: "read the vault", until: session.deadline)
     guard let last = answers.last else {

@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferVault
 
-/// What is asked of the tables of records.
+/// The queries on the tables of records.
 enum RecordQuery {
   /// Records that are asked for at once.
   static let batch = 256

@@ -9,7 +9,7 @@ internal import Testing
 /// The name of a test's own domain: the module, the file up to its first dot, the function up to its parentheses, and what tells
 /// it from another that reads so.
 enum TestDomain {
-  /// Characters of what is read, at most. It is ASCII, and leaves the digits room in a name of
+  /// Characters of the readable part, at most. It is ASCII, and leaves the digits room in a name of
   /// ``/CofferDefaults/DefaultsDomain/longestName`` bytes.
   private static let longestText = 160
 

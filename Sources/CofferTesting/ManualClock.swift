@@ -9,7 +9,7 @@ public final class ManualClock: Sendable {
   /// A clock at `date`.
   public init(at date: Date = Date(timeIntervalSince1970: 1_800_000_000)) { time = Mutex((date, .zero)) }
 
-  /// What it shows.
+  /// The current date of the clock.
   public var now: Date { time.withLock(\.date) }
 
   /// The same, for a ``/Coffer/Session``.

@@ -32,12 +32,12 @@ public final class MockPersistedValue<Value: Sendable>: PersistedValue {
     self.isSecret = isSecret
   }
 
-  /// What reads give. Setting it is no input; a write sets it.
+  /// The value that reads return. Setting it is no input; a write sets it.
   public var output: Value {
     get { state.withLock(\.output) }
     set { state.withLock { $0.output = newValue } }
   }
-  /// What was written, in order. Writes that failed are not among it.
+  /// The written values, in order, without failed writes.
   public var inputs: [Value] { state.withLock(\.inputs) }
   /// How often it was read.
   public var outputsCount: Int { state.withLock(\.outputsCount) }

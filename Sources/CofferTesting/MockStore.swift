@@ -22,7 +22,7 @@ public final class MockStore<R: Route>: Store {
     var lastVersion: UInt64 = 0
     var decided: Set<TransactionID> = []
   }
-  /// What was asked, by name.
+  /// The calls, by name.
   private struct Counts {
     var gets: [String: Int] = [:], sets: [String: Int] = [:], removes: [String: Int] = [:]
     var inputs: [String] = []
@@ -34,8 +34,8 @@ public final class MockStore<R: Route>: Store {
     /// A value is stored or removed.
     case set
   }
-  /// Decides whether a call on a name fails, and how. Where all names are listed, that is the empty one. It may look at what the
-  /// store has counted and holds.
+  /// Decides whether a call on a name fails, and how. A listing of all names has the empty one. It may read the store's counts
+  /// and values.
   public typealias Failure = @Sendable (Call, String) -> StoreError?
 
   private let state = Mutex(State())
@@ -43,7 +43,7 @@ public final class MockStore<R: Route>: Store {
   private let failure = Mutex<Failure?>(nil)
   private let stamp: @Sendable (R.Form?, UInt64) -> R.Stamp
 
-  /// What is told: the writes that go through the store's calls, and what ``tell(_:)`` says.
+  /// Reported changes: the writes through the store's calls, and those given to ``tell(_:)``.
   public let changes = ChangeFeed()
   /// Always `mock`.
   public var place: String { "mock" }
@@ -59,8 +59,8 @@ public final class MockStore<R: Route>: Store {
   /// The names that were asked for, by any call, in order.
   public var inputs: [String] { counts.withLock(\.inputs) }
 
-  /// What is stored. Setting it counts as nothing and is told to nobody. Of names that Unicode holds for one, which are several
-  /// in a vault, it has one.
+  /// The stored values. Setting them counts as nothing and is not reported. Of names that are canonically equal in Unicode, which
+  /// are several in a vault, it has one.
   public var values: [String: R.Form] {
     get {
       state.withLock { state in
@@ -83,7 +83,7 @@ public final class MockStore<R: Route>: Store {
   /// Tells observers of changes that nobody made.
   public func tell(_ changes: Change...) { self.changes.send(.changes(changes)) }
 
-  /// Forgets what was counted.
+  /// Forgets the counts.
   public func resetCounts() { counts.withLock { $0 = Counts() } }
 }
 
@@ -177,7 +177,7 @@ extension MockStore {
     for name in names { if let error = refusal(call, name) { throw error } }
   }
 
-  /// What the test says of a call. No lock is held: it may look at this store.
+  /// The test's refusal of a call. No lock is held: it may read this store.
   private func refusal(_ call: Call, _ name: String) -> StoreError? { failure.withLock { $0 }?(call, name) }
 
   private func stamp(of entry: Entry?) -> R.Stamp { stamp(entry?.form, entry?.version ?? 0) }

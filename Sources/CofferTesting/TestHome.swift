@@ -37,7 +37,7 @@ public final class TestHome: Sendable {
     try await $current.withValue(TestHome()) { try await body() }
   }
 
-  /// What opens the vault.
+  /// The credentials of the vault.
   public func credentials() throws(StoreError) -> Credentials {
     do throws(SecretMemoryError) {
       var passphrase = try SecretBytes(zeros: Self.passphrase.utf8.count)

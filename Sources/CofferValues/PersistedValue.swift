@@ -1,12 +1,12 @@
 public import CofferPlatform
 public import CofferStorage
 
-/// A handle to one stored value, which may be out of reach: each read and write can throw, and there is no reading past that.
+/// A handle to one stored value, which may be out of reach: each read and write can throw, and no read ignores that.
 ///
-/// Handles of the vault are these. Say with ``onFailure(use:_:)`` what a failure does, and the handle becomes a
+/// Handles of the vault are of this kind. With ``onFailure(use:_:)``, which answers failures, the handle becomes a
 /// ``PersistedValue``.
 public protocol ThrowingPersistedValue<Value>: Sendable {
-  /// What is read and written.
+  /// The type of the value.
   associatedtype Value: Sendable
   /// `Plain`, `Vault`, or ``Undisclosed`` once the handle was erased. Values of different sensitivity do not mix.
   associatedtype Sensitivity: Sendable
@@ -18,7 +18,7 @@ public protocol ThrowingPersistedValue<Value>: Sendable {
 
   /// Stores `value`; nil removes.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``; what was stored is unchanged then.
+  /// - Throws: ``/CofferPlatform/StoreError``; the stored value is unchanged then.
   func save(_ value: Value) throws(StoreError)
 
   /// Reads, changes and stores. For a value of a store that is one atomic step, across all handles and processes; `body` runs
@@ -40,7 +40,7 @@ public protocol ThrowingPersistedValue<Value>: Sendable {
 /// A handle that reads like a property: ``wrappedValue``. Handles of the plain store are these, and any with a failure policy.
 @dynamicMemberLookup
 public protocol PersistedValue<Value>: ThrowingPersistedValue {
-  /// What is read when the value cannot be: the last value this handle read, else its default.
+  /// The value in place of one that cannot be read: the last value of this handle, else its default.
   var fallback: Value { get }
 
   /// Called with each failure that ``wrappedValue`` met.
@@ -120,7 +120,7 @@ public struct AnyPersistedValue<Value: Sendable>: PersistedValue {
   public var isSecret: Bool { base.isSecret }
   /// Whose changes are changes of this value.
   public var origins: [ValueOrigin] { base.origins }
-  /// What is read when the value cannot be.
+  /// The value in place of one that cannot be read.
   public var fallback: Value { base.fallback }
   /// Told of what `wrappedValue` met.
   public func report(_ failure: StoreError) { base.report(failure) }

@@ -16,7 +16,7 @@ extension PersistedValues {
 
     let key: StorageKey<Value, R>
     let place: Place
-    /// What was read last. None for the vault's values, which must not outlive its locking.
+    /// The last value. None for the vault's values, which must not outlive its locking.
     private let last: LastValue<Value>?
 
     init(_ key: StorageKey<Value, R>, in place: Place) {
@@ -74,7 +74,7 @@ extension PersistedValues {
 }
 
 extension PersistedValues.Stored: PersistedValue where R == Plain {
-  /// What is read when the value cannot be.
+  /// The value in place of one that cannot be read.
   public var fallback: Value { lastOrDefault }
   /// Told of what `wrappedValue` met.
   public func report(_ failure: StoreError) { ValueFailures.report(failure) }
@@ -102,12 +102,12 @@ extension Store {
     PersistedValues.Stored(key, in: .store(self))
   }
 
-  /// A handle to whatever is stored under `name`. An operator gives it a type: `.string()`, for example.
+  /// A handle to the value under `name`. An operator gives it a type: `.string()`, for example.
   public func persistedValue(forKey name: String) -> PersistedValues.Named<R> { PersistedValues.Named(name: name, store: self) }
 }
 
 extension PersistedValues {
-  /// What is stored under a name, before it has a type.
+  /// The value under a name, before it has a type.
   public struct Named<R: Route>: Sendable {
     let name: String
     let store: any Store<R>
@@ -152,7 +152,7 @@ extension PersistedValues.Named where R == Plain {
 }
 
 extension PersistedValues.Named where R == Vault {
-  /// The sealed bytes and what is said of them.
+  /// The sealed bytes and their metadata.
   public func form() -> PersistedValues.Stored<SecretForm?, Vault> { handle(StorageKey(raw: name)) }
 
   /// Any `Codable` value, handed out as it is.

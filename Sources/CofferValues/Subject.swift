@@ -3,11 +3,11 @@ public import CofferStorage
 internal import Synchronization
 
 extension PersistedValues {
-  /// A value that tells of its changes: the present value first, and then the newest whenever it is another.
+  /// A value that reports its changes: the current value first, and then the newest whenever it differs.
   ///
-  /// What a change is, is for the value's source to say: its store, which tells of every handle's and every process's writes; or
-  /// what ``/CofferValues/PersistedValue/subject(didChange:)`` was given, and nothing else; or, where there is neither, this
-  /// subject's own writes.
+  /// The source of the value decides what a change is: its store, which reports the writes of every handle and process; or the
+  /// trigger given to ``/CofferValues/PersistedValue/subject(didChange:)``, and nothing else; or, without either, this subject's
+  /// own writes.
   public final class Subject<Value: Sendable>: PersistedValue {
     /// As it is declared: see the protocol.
     public typealias Sensitivity = Undisclosed
@@ -42,7 +42,7 @@ extension PersistedValues {
     public var isSecret: Bool { base.isSecret }
     /// Whose changes are changes of this value.
     public var origins: [ValueOrigin] { pulse == nil ? base.origins : [] }
-    /// What is read when the value cannot be.
+    /// The value in place of one that cannot be read.
     public var fallback: Value { base.fallback }
     /// Told of what `wrappedValue` met.
     public func report(_ failure: StoreError) { base.report(failure) }
@@ -94,7 +94,7 @@ extension PersistedValues {
       }
     }
 
-    /// What an observer is told of `element`.
+    /// The value that an observer gets for `element`.
     private func read(_ element: Result<Value, StoreError>) -> Value {
       do throws(StoreError) { return try element.get() } catch {
         report(error)
@@ -104,7 +104,7 @@ extension PersistedValues {
   }
 }
 
-/// The value that an observer got last: what is read in place of one that could not be may be the same.
+/// The last value that an observer got. The value in place of an unreadable one may be the same.
 private final class Told<Value: Sendable>: Sendable {
   private let isSecret: Bool
   private let last = Mutex<SeenValue?>(nil)

@@ -4,11 +4,11 @@ internal import Synchronization
 
 /// Waits for asynchronous work no longer than a limit, whether or not the work heeds its cancellation.
 enum Deadline {
-  /// What `body` returns or throws.
+  /// The result of `body`.
   ///
-  /// - Parameter cure: what the one who waited can do at the limit.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` at the limit; what `body` returns afterwards is dropped.
-  ///   `CancellationError` when the calling task is cancelled.
+  /// - Parameter cure: the caller's options at the limit.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` at the limit; a later result of `body` is dropped. `CancellationError` if
+  ///   the calling task is cancelled.
   static func run<Value: Sendable>(
     within limit: Duration, key: String, cure: String, _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
@@ -35,7 +35,7 @@ enum Deadline {
     }
   }
 
-  /// The first result that comes, for the one who waits.
+  /// The first result, for the waiting task.
   private final class Outcome<Value: Sendable>: Sendable {
     private enum State {
       case open, waited(CheckedContinuation<Value, any Error>), settled(Result<Value, any Error>)

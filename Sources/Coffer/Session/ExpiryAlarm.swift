@@ -2,8 +2,8 @@ internal import Dispatch
 internal import FoundationEssentials
 internal import Synchronization
 
-/// Calls when a credential's time may have passed. Of several moments that are set the earliest one stands; whoever is called
-/// looks again, and sets the next.
+/// Calls when a credential's time may have passed. Of several moments the earliest counts; the receiver looks again, and sets the
+/// next.
 final class ExpiryAlarm: Sendable {
   private let queue = DispatchQueue(label: "coffer.session")
   /// When the call that is to come is due.

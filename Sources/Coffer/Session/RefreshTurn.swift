@@ -54,7 +54,7 @@ package struct RefreshTurn: Sendable {
     }
   }
 
-  /// The tries for a turn; between two of them whoever waits sleeps, in its own way.
+  /// The tries for a turn; the waiting caller sleeps between them, in its own way.
   private struct Wait {
     enum Outcome { case turn(RefreshTurn), pause(Duration) }
 

@@ -42,9 +42,9 @@ extension Session {
     }
   }
 
-  /// The same for a renewal that spends what it renews with, so that one that was given up would be the end of the login: once it
-  /// has begun, neither the limit nor a cancellation of the calling task reaches it. Both end the waiting alone. The renewal goes
-  /// on, what it returns is stored, and nobody else gets a turn before.
+  /// The same for a renewal that spends its own credential, so that an abandoned one would end the login: once it has begun,
+  /// neither the limit nor a cancellation of the calling task reaches it. Both end the waiting alone. The renewal continues, its
+  /// result is stored, and nobody else gets a turn before.
   ///
   /// - Parameter renew: ends of itself.
   package func refreshToTheEnd<Credential>(
@@ -63,7 +63,7 @@ extension Session {
     }
   }
 
-  /// What a refresh comes upon.
+  /// The findings of a refresh.
   private enum Beginning<Credential: Sendable>: Sendable {
     /// Somebody else has renewed the credential.
     case renewed(Sealed<Credential>)
@@ -75,7 +75,7 @@ extension Session {
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>?, within limit: Duration
   ) async throws -> Beginning<Credential> {
     do throws(StoreError) { try router.admit(key) } catch {
-      // What has expired is not moved, and stays under a former name until it is replaced.
+      // An expired value is not moved, and stays under a former name until it is replaced.
       guard error.kind == .expired || error.kind == .clockBehind else { throw error }
     }
     let asked = try versions(of: key)
@@ -87,15 +87,15 @@ extension Session {
       let present = try versions(of: key)
       let old = try live(key)
       if let old, present != asked || stale != old { return .renewed(old) }
-      // What was stored since the versions were read came before the renewal, and is no login in its midst. Last before the
-      // server is asked: without the file, another has a turn too.
+      // A value that was stored since the versions were read came before the renewal, and is no login during it. Last before the
+      // server is asked: without the file, another process has a turn too.
       guard try versions(of: key) == present, turn.isAlone(at: lockFile) else { continue }
       isHandedOn = true
       return .turn(turn, old: old, present: present)
     }
   }
 
-  /// Stores what the server gave in place of `present`.
+  /// Stores the server's answer in place of `present`.
   private func settle<Credential>(
     _ new: Sealed<Credential>, _ key: StorageKey<Sealed<Credential>?, Vault>, replacing present: [RecordVersion]
   ) throws -> Sealed<Credential> {
@@ -133,9 +133,9 @@ extension Session {
     }
   }
 
-  /// The versions of what stands under the key's name and its former ones, of what has expired too.
+  /// The versions of the values under the key's name and its former ones, also of expired ones.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/notFound`` where nothing does.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/notFound`` if there are none.
   private func versions<Credential>(of key: StorageKey<Sealed<Credential>?, Vault>) throws(StoreError) -> [RecordVersion] {
     var versions: [RecordVersion] = []
     // The key's own name last: what leaves a former one for it meanwhile is not missed at both.

@@ -3,7 +3,7 @@ internal import CofferStorage
 internal import FoundationEssentials
 
 extension Session {
-  /// Who is logged in now, by what the stores say at one moment.
+  /// The logged-in user, according to the stores at one moment.
   ///
   /// A user without a credential, or a credential without a user, is nobody: something else than a session removed the rest.
   ///

@@ -29,10 +29,10 @@ public final class Session<User: Sendable>: Sendable {
   /// The session of a router.
   ///
   /// - Parameters:
-  ///   - router: what holds the stores.
-  ///   - user: the key of who is logged in, in either store.
-  ///   - credential: the key of what proves it.
-  ///   - clock: what tells the time; a test's own, or the system's.
+  ///   - router: the router of the stores.
+  ///   - user: the key of the logged-in user, in either store.
+  ///   - credential: the key of the user's credential.
+  ///   - clock: the clock; a test's own, or the system's.
   /// - Throws: `StoreError` `.undeclared` for a key that the router does not know; `.incomplete` for one without
   ///   `endsWithSession()`, which a logout would leave behind.
   public init<UserRoute, Credential>(
@@ -68,7 +68,7 @@ extension Session {
     /// The vault is locked, so the credential is out of reach.
     case locked
 
-    /// Who is logged in; nil in every other state.
+    /// The logged-in user; nil in every other state.
     public var user: User? {
       if case .loggedIn(let user) = self { user } else { nil }
     }

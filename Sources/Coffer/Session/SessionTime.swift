@@ -1,7 +1,7 @@
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The time as a session sees it: the date, but never less than what the uptime says has passed since the session began.
+/// The time of a session: the date, but never less than the uptime since the session began.
 struct SessionTime: Sendable {
   private let clock: SessionClock
   private let began: Date

@@ -2,7 +2,7 @@ public import CofferPlatform
 public import CofferStorage
 public import CofferVault
 
-/// What the items and fields of the vault were, as ``UnlockedVault`` has them.
+/// The previous versions of items and fields, as in ``UnlockedVault``.
 extension AgentClient {
   /// The contents that are known of an item or a field, the newest first.
   public func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
@@ -46,7 +46,7 @@ extension AgentClient {
     }
   }
 
-  /// Brings back what was last deleted of `name`.
+  /// Restores the last deletion of `name`.
   @discardableResult
   public func undelete(_ name: ItemName) throws(StoreError) -> VaultItem {
     try ask(.undelete, isWrite: true) { (writer) throws(StoreError) in

@@ -71,7 +71,7 @@ extension AgentClient {
     }
   }
 
-  /// Stores `form` under `name` and returns what a listing now says.
+  /// Stores `form` under `name` and returns the new listing.
   @discardableResult
   public func set(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always, keeping: Int? = nil

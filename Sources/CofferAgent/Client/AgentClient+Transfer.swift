@@ -2,7 +2,7 @@ package import CofferPlatform
 internal import CofferStorage
 package import CofferVault
 
-/// The vault as a whole: what it says of itself, what goes to another place, what comes from one.
+/// The vault as a whole: its description, export and import.
 extension AgentClient {
   /// The newest `limit` entries of the vault's log, or all, the newest last.
   package func log(limit: Int? = nil) throws(StoreError) -> [VaultLogEntry] {
@@ -14,7 +14,7 @@ extension AgentClient {
     }
   }
 
-  /// What the vault says of itself.
+  /// The description of the vault.
   package func describe() throws(StoreError) -> HeldVaultDescription {
     try ask(.describe, isWrite: false) { (_) throws(StoreError) in
     } answer: { (fields) throws(StoreError) in
@@ -22,7 +22,7 @@ extension AgentClient {
     }
   }
 
-  /// What is stored under `names`, of expired items too, of one moment.
+  /// The content of `names`, of expired items too, of one moment.
   package func contents(of names: [ItemName]) throws(StoreError) -> [StoredContent] {
     let contents = try askForPages(.contents) { (writer) throws(StoreError) in
       try writer.put(UInt32(clamping: names.count))

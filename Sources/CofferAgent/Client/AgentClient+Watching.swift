@@ -5,7 +5,7 @@ extension AgentClient {
   /// Waits until the vault is locked, unlocked or changed by anybody, but no longer than half a minute. It is no use of the
   /// vault.
   ///
-  /// - Parameter known: what was so the last time; nil has what is so now answered at once.
+  /// - Parameter known: the last moment; nil returns the current one at once.
   package func moment(after known: AgentMoment?) throws(StoreError) -> AgentMoment {
     try ask(.watch, isWrite: false) { (writer) throws(StoreError) in
       try writer.put(known != nil)

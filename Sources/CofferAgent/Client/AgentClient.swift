@@ -63,7 +63,7 @@ public final class AgentClient: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when its folder or its process is another user's.
   public func isRunning() throws(StoreError) -> Bool { try line.isAnswered() }
 
-  /// What the agent says of itself.
+  /// The agent's status.
   public func status() throws(StoreError) -> AgentStatus {
     try ask(.status, isWrite: false) { (_) throws(StoreError) in
     } answer: { (fields) throws(StoreError) in
@@ -74,10 +74,10 @@ public final class AgentClient: Sendable {
   /// Has the agent unlock the vault.
   ///
   /// - Parameters:
-  ///   - credentials: what opens the vault.
-  ///   - idle: after how long without a request it locks again, 1 s at least; nil for as long as the agent was started with.
-  ///   - lifetime: after how long it locks in any case, 1 s at least; nil for as long as the agent was started with.
-  /// - Throws: what unlocking throws; ``/CofferPlatform/StoreError/Kind/busy`` after many wrong secrets.
+  ///   - credentials: the secrets for the vault.
+  ///   - idle: the time without a request after which it locks again, at least 1 s; nil for the agent's own.
+  ///   - lifetime: the time after which it locks in any case, at least 1 s; nil for the agent's own.
+  /// - Throws: the errors of unlocking; ``/CofferPlatform/StoreError/Kind/busy`` after many wrong secrets.
   public func unlock(
     with credentials: borrowing Credentials, idle: Duration? = nil, lifetime: Duration? = nil
   ) throws(StoreError) -> AgentStatus {

@@ -52,7 +52,7 @@ final class AgentLine: Sendable {
 
   /// How a question failed.
   enum Failure: Error {
-    /// The agent answered with this error: what was asked for was not done.
+    /// The agent answered with this error and did nothing.
     case refused(StoreError)
     /// Nothing of the question was sent: nothing was done.
     case unsent(TransportFailure)
@@ -76,7 +76,8 @@ final class AgentLine: Sendable {
       try page(&fields)
     }
     try request.withFrame { (frame) throws(StoreError) in
-      // A connection that was kept may have been ended meanwhile. What was not asked, or only reads, may then be asked again.
+      // A kept connection may have ended in the meantime. A question that was not sent, or that only reads, may then be asked
+      // again.
       if let kept = takeIdle() {
         do throws(Failure) { return try talk(on: kept, frame, isGreeted: true, time, hearPage) } catch {
           switch error {
@@ -93,7 +94,7 @@ final class AgentLine: Sendable {
     }
   }
 
-  /// What a caller is told of a question that failed.
+  /// The caller's error for a failed question.
   func said(of failure: Failure, isWrite: Bool) -> StoreError {
     switch failure {
     case .refused(let error): error
@@ -113,7 +114,7 @@ final class AgentLine: Sendable {
     if !isGreeted { do throws(TransportFailure) { try sendGreeting(on: socket) } catch { throw .unsent(error) } }
     var sent = 0
     do throws(TransportFailure) { try socket.send(frame, within: Self.wholeMessage, count: &sent) } catch {
-      // A refused greeting ends the connection, perhaps before the question is sent: what was answered says why.
+      // A refused greeting ends the connection, perhaps before the question is sent. The answer to the greeting has the reason.
       if !isGreeted { do throws(Failure) { try hearGreeting(on: socket) } catch { if case .refused = error { throw error } } }
       throw sent == 0 ? .unsent(error) : .unanswered(error)
     }
@@ -168,7 +169,7 @@ final class AgentLine: Sendable {
       let kind = try answer.answerKind()
       refusal = try answer.arguments { (fields) throws(StoreError) in kind == .failed ? try fields.error() : nil }
     } catch {
-      // An agent of another version does nothing of what it is asked.
+      // An agent of another version refuses every request.
       if case .newerFormat = error.kind { throw .refused(error) }
       throw .garbled(error)
     }

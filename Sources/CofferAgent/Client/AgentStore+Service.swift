@@ -1,7 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
 
-// What a session asks: the items' versions and descriptions, of those that have expired too, and no value.
+// Reads the items' versions and descriptions for a session, also of expired items, and no value.
 extension AgentStore {
   /// The service whose items these are.
   public var part: String { service }

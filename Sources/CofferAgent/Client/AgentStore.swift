@@ -79,10 +79,10 @@ public final class AgentStore: Store {
   /// The longest pause before another try, in microseconds: a few commits' time.
   private static let longestPause: UInt32 = 20_000
 
-  /// Read, change and write in one step. The agent waits for no client's closure: `body` runs on what was read, and again where
-  /// somebody else changed that before it could be written.
+  /// Read, change and write in one step. The agent does not wait for a client's closure: `body` runs on the value that was read,
+  /// and again if somebody else changed it before the write.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others were always first.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if others were always first.
   public func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
     for attempt in 1...Self.attempts {
       let reading = try load([name])[0]
@@ -119,7 +119,7 @@ public final class AgentStore: Store {
     }
   }
 
-  /// What the vault's file has recorded of transactions, which tells it to anybody, without a key.
+  /// The vault's record of transactions, which anybody can read without a key.
   public var decisions: DecisionLookup? { DecidedTransactions.lookup }
 
   /// Drops the record of a decided transaction.

@@ -123,7 +123,7 @@ public final class AgentServer: Sendable {
     _ = place.socket.withPlatformString { unlink($0) }
     vaults.end()
     connections.endAll()
-    // Who waits to be accepted is refused, and the next agent may begin, however long this object still lives.
+    // Waiting connections are refused, and the next agent may begin, even while this object lives.
     shutdown(listener, Int32(SHUT_RDWR))
     _ = coffer_ofd_unlock(lock)
   }

@@ -25,7 +25,7 @@ final class AgentVault: Sendable {
     /// When it was locked or unlocked last, since boot.
     var since = Duration.zero
   }
-  /// What was asked for, whatever call is running.
+  /// Pending requests to lock, beside any running call.
   private struct Locking {
     /// How often the vault was to be locked: an unlock that was asked for before that does not open it afterwards.
     var count = 0
@@ -40,7 +40,7 @@ final class AgentVault: Sendable {
   private let state = Mutex(State())
   private let locking = Mutex(Locking())
   private let hasKey = Atomic<Bool>(false)
-  /// Who waits to be told that something is another than it was.
+  /// Clients that wait for a change.
   let watchers: Watchers
 
   init(_ settings: AgentSettings, clock: AgentClock = .machine, watchers: Watchers = Watchers()) {
@@ -90,15 +90,15 @@ final class AgentVault: Sendable {
   func unlock(
     with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes, _ asked: Asked
   ) throws(StoreError) {
-    // What the agent itself expects, first.
+    // The agent's own expectations, first.
     var locked = try LockedVault.open(settings.vault, options: settings.options)
     locked.options = settings.options.narrowed(by: expectation)
     (locked.options.keepsIndex, locked.options.isBrief) = (true, false)
     try hold(locked.unlock(with: credentials), times, asked)
   }
 
-  /// What is so when an unlock is asked for. Hashing a passphrase takes its time, and its turn may be long in coming: what the
-  /// user asks for meanwhile counts.
+  /// The state at the request to unlock. Hashing a passphrase takes time, and its turn may be long in coming: later requests of
+  /// the user count.
   struct Asked {
     fileprivate let locks: Int
     fileprivate let suspended: Duration
@@ -126,7 +126,7 @@ final class AgentVault: Sendable {
     watchers.tell()
   }
 
-  /// What somebody who watches compares. It is no use of the vault; whatever is wrong is said to who asks for items.
+  /// The state that a watcher compares. It is no use of the vault. Clients that ask for items get the errors.
   var moment: AgentMoment {
     state.withLock { state in
       lapse(&state)
@@ -145,7 +145,7 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// What stands at a place; nil for nothing, and for a place on a server.
+  /// The file at a place; nil for none, and for a place on a server.
   private static func identity(_ place: VaultPlace) throws(StoreError) -> FileIdentity? {
     guard let path = place.path else { return nil }
     return try Stat.ofLink(path)?.identity
@@ -161,9 +161,9 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// Reads some of what the index of the vault's items needs, which is no use of the vault; false when there is no more to read.
+  /// Reads part of the index of the vault's items, which is no use of the vault; false once nothing is left to read.
   ///
-  /// Whatever is wrong is said to who asks next.
+  /// The next request gets any error.
   func readAhead() -> Bool {
     state.withLock { state in
       lapse(&state)
@@ -203,8 +203,8 @@ final class AgentVault: Sendable {
   /// Waits for running calls and wipes the keys that were to be wiped by then.
   func finishLocking() { state.withLock { state in lapse(&state) } }
 
-  /// Locks the vault when its time is over, removes from its file what waits for that, and returns how long until the time may be
-  /// over; nil when it is locked. No time while a request is answered, which is a use of the vault.
+  /// Locks the vault when its time is over, removes remains from its file that are due, and returns the time left; nil once it is
+  /// locked. The time does not run during a request, which is a use of the vault.
   func lapse() -> Duration? {
     let left = state.withLockIfAvailable { state in
       lapse(&state)
@@ -214,7 +214,7 @@ final class AgentVault: Sendable {
     return left ?? .seconds(1)
   }
 
-  /// What the agent says of the vault.
+  /// The agent's description of the vault.
   func describe() -> (
     id: VaultID?, whyLocked: String, limits: (idle: Duration, lifetime: Duration), idle: Duration, life: Duration
   ) {
@@ -230,7 +230,7 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// What the agent says of the vault to who asked for another; nil while it is locked.
+  /// The agent's description of the vault for a client of another; nil while it is locked.
   var held: AgentStatus.Held? {
     let held = describe()
     return held.id.map { id in
@@ -246,7 +246,7 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// Whatever is wrong is said to who asks next.
+  /// The next request gets any error.
   private func removeOldBytes(_ state: borrowing State) {
     switch state.unlocked {
     case .none: return
@@ -303,7 +303,7 @@ final class AgentVault: Sendable {
 }
 
 extension VaultOptions {
-  /// The same options with what a client expects as well.
+  /// The same options with a client's expectations added.
   fileprivate func narrowed(by expectation: Greeting) -> VaultOptions {
     var options = self
     options.expected = expectation.vault ?? expected

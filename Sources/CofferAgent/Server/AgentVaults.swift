@@ -7,7 +7,7 @@ internal import Synchronization
 final class AgentVaults: Sendable {
   /// Vaults that are unlocked at once, at most: each may have 64 MiB of descriptions in guarded memory, and two open files.
   static let mostUnlocked = 8
-  /// Places that are remembered, at most, with the reason why each is locked: whoever asks may name any.
+  /// Remembered places, at most, with the reasons why they are locked: a client may name any.
   static let mostPlaces = 64
 
   private let settings: AgentSettings
@@ -20,7 +20,7 @@ final class AgentVaults: Sendable {
   private let places: Mutex<Places>
   /// One unlocking at a time, outside of the vaults' own locks: requests are told meanwhile that the vault is locked.
   private let guesses = Mutex(Guesses())
-  /// Who waits to be told that something is another than it was, of whichever vault.
+  /// Clients that wait for a change, of any vault.
   let watchers = Watchers()
 
   init(_ settings: AgentSettings, clock: AgentClock) {
@@ -57,7 +57,7 @@ final class AgentVaults: Sendable {
     }
   }
 
-  /// The settings for a vault beside the one that the agent was started for: what was expected of that is not expected of it.
+  /// The settings for a vault beside the agent's first one, without the expectations about that.
   private func settings(of place: VaultPlace) -> AgentSettings {
     var settings = settings
     settings.vault = place

@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import CofferVault
 
 extension Conversation {
-  /// Answers a request for the vault as a whole: what it says of itself, what goes to another place, what comes from one.
+  /// Answers a request about the vault as a whole: its description, export and import.
   func answerTransfer(
     _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
   ) throws(AnswerFailure) {

@@ -186,7 +186,7 @@ extension Conversation {
 
 /// How answering a request failed.
 enum AnswerFailure: Error {
-  /// What was asked for cannot be done, or cannot be said: the client is told, unless its change was made.
+  /// The request failed, or its answer cannot be sent: the client gets the error, unless its change was made.
   case refused(StoreError)
   /// The client cannot be told anything more: the connection ends.
   case transport(TransportFailure)

@@ -9,9 +9,9 @@ final class Conversation {
   let server: AgentServer
   private let mark: Connections.Mark
   private var greeting: Greeting?
-  /// Who asks, once there is a reason to know.
+  /// The client, once it is needed.
   private var author: Author?
-  /// What waits to be added.
+  /// Items that wait to be added.
   var staged = StagedItems()
   /// Whether the request at hand has changed the vault: it cannot be answered by a failure any more.
   private var hasChanged = false

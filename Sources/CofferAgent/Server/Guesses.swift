@@ -10,7 +10,7 @@ struct Guesses {
 
   /// Mistakes that cost nothing.
   private static let free = 3
-  /// The longest wait: an owner who knows the passphrase is back soon.
+  /// The longest wait: an owner with the passphrase is back soon.
   private static let longest = 64
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` before the wait is over.

@@ -39,7 +39,7 @@ final class Staging: Sendable {
     StoreError(.tooLarge(limit: limit), what, cure: "add fewer, or unlock the vault in this process")
   }
 
-  /// Lets go of what waits.
+  /// Drops the waiting items.
   func leave(_ staged: inout StagedItems) {
     used.withLock { $0 -= staged.bytes }
     staged = StagedItems()

@@ -26,7 +26,8 @@ extension AgentVault {
     .milliseconds(2), .milliseconds(8), .milliseconds(32), .milliseconds(128), .milliseconds(512),
   ]
 
-  /// What is so, once it is another than `known`, ``longestWatch`` is over, or the client at the other end of `socket` has gone.
+  /// The current moment, once it differs from `known`, ``longestWatch`` is over, or the client at the other end of `socket` has
+  /// gone.
   func moment(after known: AgentMoment?, of socket: borrowing LocalSocket) throws(StoreError) -> AgentMoment {
     let bell = try Bell()
     watchers.add(bell)

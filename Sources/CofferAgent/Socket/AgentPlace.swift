@@ -18,7 +18,7 @@ struct AgentPlace: Sendable {
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when the folder or the listener is another user's; `.busy`, `.io`.
   func connect() throws(StoreError) -> LocalSocket? {
-    // Where there is no socket, whatever is wrong with its folder is of no concern to who only wants to know.
+    // Without a socket, a defect of its folder does not matter to a client that only asks.
     guard socket.withPlatformString({ access($0, F_OK) }) == 0 else { return nil }
     guard let folder = try TrustedPath.privateFolder(folder) else { return nil }
     let descriptor = try Self.reachable(folder) { coffer_local_connect($0, Self.patience) }
@@ -87,15 +87,15 @@ struct AgentPlace: Sendable {
 
 /// The process at the other end of a connection.
 enum PeerProcess {
-  /// Whom the vault's log names for what comes from `socket`.
+  /// The author in the vault's log for requests from `socket`.
   ///
-  /// User and process are what the kernel noted when the client connected; the program is what that process calls itself now. A
+  /// User and process are as the kernel noted them when the client connected; the program is the current name of that process. A
   /// client of another namespace has no number and no name here.
   ///
-  /// - Parameter behalf: the process that the client says it works for. It is named in its place, marked as what somebody said.
+  /// - Parameter behalf: the process that the client claims to work for. It is named in its place, marked as a claim.
   static func author(at socket: borrowing LocalSocket, for behalf: Behalf?) -> Author {
     var user: UInt32 = 0
-    // Known to succeed: whoever was let in was asked for its user before.
+    // Known to succeed: an accepted client was asked for its user before.
     _ = coffer_peer_user(socket.descriptor, &user)
     let process = coffer_peer_process(socket.descriptor)
     if let behalf {
@@ -106,7 +106,7 @@ enum PeerProcess {
     return Author(user: user, process: UInt32(clamping: process), program: process > 0 ? name(of: process) : "")
   }
 
-  /// Characters of a program's name that somebody else tells: what the kernel keeps of names is shorter.
+  /// Characters of a claimed program's name; the kernel's own names are shorter.
   private static let longestClaim = 32
 
   /// Bytes that the kernel keeps of a process's own name (`TASK_COMM_LEN` less its zero).

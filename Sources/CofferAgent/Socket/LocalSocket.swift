@@ -22,8 +22,8 @@ struct LocalSocket: ~Copyable {
 
   /// Waits up to `patience` for a frame to begin, then up to `whole` for all of it.
   ///
-  /// - Throws: `.tooShort` and `.tooLarge` for what the peer announces, `.slow`, `.gone` (closed in the midst of a frame),
-  ///   `.system`, `.unmade`.
+  /// - Throws: `.tooShort` and `.tooLarge` for the announced length, `.slow`, `.gone` (closed within a frame), `.system`,
+  ///   `.unmade`.
   func receive(begins patience: Duration, whole: Duration) throws(TransportFailure) -> Arrival {
     var header: UInt32 = 0
     guard try isReadable(until: .now + patience) else { return .silence }

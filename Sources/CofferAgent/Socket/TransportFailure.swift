@@ -9,7 +9,7 @@ enum TransportFailure: Error {
   case gone
   /// The peer takes longer than a frame may.
   case slow
-  /// A system call failed: `doing` says what was attempted, `code` is its `errno`.
+  /// A system call failed: `doing` names the attempt, `code` is its `errno`.
   case system(doing: String, code: Int32)
   /// The peer announces a body too short for a version and a kind.
   case tooShort

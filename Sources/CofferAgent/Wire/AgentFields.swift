@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
-/// What a client says first: which vault it means.
+/// A client's first frame: the vault that it means.
 struct Greeting: Sendable {
   /// The vault's path as the client has it; empty for whichever the agent holds, which only questions about the agent may do.
   var path: String

@@ -1,6 +1,6 @@
 package import CofferVault
 
-/// What the agent's vault is at one moment, to be compared with another.
+/// The state of the agent's vault at one moment, to be compared with another.
 package struct AgentMoment: Sendable, Equatable {
   /// The vault that is unlocked; nil while none is.
   package var vault: VaultID?

@@ -9,11 +9,11 @@ enum AgentProtocol {
   /// memory than `RLIMIT_MEMLOCK` usually lets a process lock would only end in swap.
   static let largestBody = 4 * (VaultItem.largestValue + 64 * 1024)
 
-  /// Bytes of a body that are taken on trust: memory for more is made as the bytes arrive, so that a peer has to send what it
+  /// Bytes of a body that are allocated at once. More memory is taken as the bytes arrive, so that a peer has to send all that it
   /// makes the agent hold.
   static let trustedBody = 16 * 1024
 
-  /// Bytes at which a page of a listing is sent and the next begun: what a block of guarded memory holds that comes from a slab.
+  /// Bytes after which a page of a listing is sent and the next begun: the capacity of a block of guarded memory from a slab.
   static let pageBytes = 15 * 1024
 
   /// Names or changes in one request, at most: each costs a look-up, and while one request is answered the vault serves no other.
@@ -30,7 +30,7 @@ enum AgentProtocol {
   /// Items that are added in one transaction, at most: the vault serves nobody else meanwhile, for 4 s of processor time.
   static let mostStaged = 100_000
 
-  /// What a request asks for.
+  /// The requests.
   enum Request: UInt8, CaseIterable {
     case greet = 1
     case status = 2
@@ -66,7 +66,7 @@ enum AgentProtocol {
     case watch = 40
   }
 
-  /// What an answer is.
+  /// The answers.
   enum Answer: UInt8 {
     /// The answer, or its last page.
     case done = 0

@@ -3,7 +3,7 @@ internal import CofferStorage
 public import CofferVault
 public import SystemPackage
 
-/// What an agent says of itself.
+/// The status of an agent.
 public struct AgentStatus: Sendable, Equatable {
   /// Its process.
   public let process: Int32
@@ -13,7 +13,7 @@ public struct AgentStatus: Sendable, Equatable {
   public let unlocked: VaultID?
   /// Why it is locked; empty while it is not.
   public let whyLocked: String
-  /// Its limits, and what is left of each while it is unlocked.
+  /// Its limits, and the time left of each while it is unlocked.
   public let idle: Duration, lifetime: Duration, idleLeft: Duration, lifetimeLeft: Duration
   /// The other vaults that it holds unlocked.
   public let others: [Held]
@@ -28,7 +28,7 @@ public struct AgentStatus: Sendable, Equatable {
     public let vault: VaultPlace
     /// Its id.
     public let id: VaultID
-    /// What is left of its limits.
+    /// The time left of its limits.
     public let idleLeft: Duration, lifetimeLeft: Duration
   }
 }
@@ -54,11 +54,10 @@ public struct AgentSettings: Sendable {
   ///
   /// - Parameters:
   ///   - folder: the folder of its socket and lock.
-  ///   - vault: the vault it is for first of all.
-  ///   - options: what the vault is compared with. A program takes those of its places, which notice a vault that was rolled
-  ///     back.
-  ///   - idle: after how long without a request the vault is locked.
-  ///   - lifetime: after how long it is locked, however busy.
+  ///   - vault: its first vault.
+  ///   - options: the comparisons for the vault. A program takes those of its places, which notice a vault that was rolled back.
+  ///   - idle: the time without a request after which the vault is locked.
+  ///   - lifetime: the time after which it is locked in any case.
   public init(
     folder: FilePath, vault: VaultPlace, options: VaultOptions, idle: Duration = standardIdle,
     lifetime: Duration = standardLifetime

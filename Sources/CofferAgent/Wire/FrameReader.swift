@@ -17,9 +17,9 @@ struct Frame: ~Copyable {
   }
 }
 
-// What a frame is.
+// The type of a frame.
 extension Frame {
-  /// What is asked for.
+  /// The request in the frame.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.newerFormat` for another version of the protocol, `.damaged` for an unknown
   ///   request.
@@ -53,7 +53,7 @@ extension Frame {
   }
 }
 
-/// A cursor over a frame's body, which somebody else wrote: every length is checked against what is there.
+/// A cursor over a frame's body from a peer: every length is checked against the remaining bytes.
 struct FrameReader {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0

@@ -1,6 +1,6 @@
 package import CofferVault
 
-/// What an agent says of a vault that it holds, beside its items.
+/// An agent's description of a vault that it holds, beside its items.
 package struct HeldVaultDescription: Sendable, Equatable {
   package let status: VaultStatus
   /// What comparing it with the pin has shown.

@@ -11,7 +11,7 @@ extension FrameWriter {
     try put(name.field)
   }
 
-  /// Seconds since 1970, as the bits of a double: what a date is, without rounding.
+  /// Seconds since 1970, as the bits of a double, so that a date is not rounded.
   mutating func put(_ date: Date) throws(StoreError) { try put(date.timeIntervalSince1970.bitPattern) }
 
   mutating func put(_ date: Date?) throws(StoreError) {
@@ -106,7 +106,7 @@ extension FrameWriter {
       try put(condition)
       try put(form)
       try put(keeping != nil)
-      // What is no number of contents stays none: the vault refuses both.
+      // An invalid number of versions stays invalid: the vault refuses both.
       if let keeping { try put(UInt32(exactly: keeping) ?? .max) }
     case .describe(let name, let metadata, let condition, let keeping):
       try put(3 as UInt8)

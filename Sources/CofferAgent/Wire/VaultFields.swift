@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 
-// What is asked and said of a vault as a whole, and what goes out of one or into it.
+// Requests and answers about a vault as a whole, its export and its import.
 extension FrameWriter {
   mutating func put(_ query: ItemQuery) throws(StoreError) {
     try put(query.service)

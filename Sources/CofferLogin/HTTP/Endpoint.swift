@@ -12,12 +12,12 @@ struct Endpoint: Hashable, Sendable {
   let isLoopback: Bool
 
   /// - Parameters:
-  ///   - name: what the address is for, for the message.
+  ///   - name: the purpose of the address, for the message.
   ///   - isServers: whether a server gave it.
   /// - Throws: `.invalidName`; `.damaged` for one that a server gave.
   init(_ text: String, _ name: String, ofServer isServers: Bool = false) throws(StoreError) {
     func invalid(_ what: String) -> StoreError {
-      // Says which, where it can be printed: without what stands before an `@`, which may be a password.
+      // Names the address as far as it can be printed: without the part before an `@`, which may be a password.
       let shown = text.lastIndex(of: "@").map { "…\(text[$0...])" } ?? text
       return StoreError(
         isServers ? .damaged : .invalidName, what,

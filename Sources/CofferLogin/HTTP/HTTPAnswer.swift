@@ -1,7 +1,7 @@
 internal import CofferMemory
 internal import CofferPlatform
 
-/// What a server answered: a status, and bytes in guarded memory, as there may be tokens among them.
+/// A server's answer: a status, and bytes in guarded memory, because there may be tokens among them.
 struct HTTPAnswer: ~Copyable {
   let status: Int
   let body: SecretBytes

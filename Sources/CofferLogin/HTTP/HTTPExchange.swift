@@ -6,7 +6,7 @@ internal import CofferStorage
 /// One request to a server and its answer, by libcurl, which is loaded for it: proxies, certificates, HTTP/2 and time limits are
 /// its work.
 ///
-/// libcurl and the library that encrypts for it keep copies of what is sent in memory of their own, which nobody wipes.
+/// libcurl and its TLS library keep copies of the sent bytes in memory of their own, which nobody wipes.
 struct HTTPExchange: ~Copyable {
   /// A server that has not answered by then is not waited for. Milliseconds.
   private static let longest = 30_000, longestConnecting = 10_000
@@ -90,7 +90,7 @@ struct HTTPExchange: ~Copyable {
     // An answer that sends elsewhere would have the tokens follow.
     set(COFFER_CURLOPT_FOLLOWLOCATION, 0)
     set(COFFER_CURLOPT_PROTOCOLS, (endpoint.isLoopback ? COFFER_CURLPROTO_HTTP : 0) | COFFER_CURLPROTO_HTTPS)
-    // What is sent to this machine itself must not go to another first.
+    // A request to this machine itself must not go through a proxy.
     if endpoint.isLoopback { set(COFFER_CURLOPT_NOPROXY, "*") }
     set(COFFER_CURLOPT_USERAGENT, "coffer")
     set(COFFER_CURLOPT_NOSIGNAL, 1)

@@ -34,7 +34,7 @@ extension PostgresDefaults {
     }
   }
 
-  /// Finds what others committed, and tells it.
+  /// Finds commits by others, and reports them.
   private func look() throws(StoreError) {
     do throws(StoreError) {
       try run { (state) throws(StoreError) in
@@ -45,7 +45,7 @@ extension PostgresDefaults {
     } catch { guard error.kind == .closed else { throw error } }
   }
 
-  /// Tells what this store has committed, after what others committed before it.
+  /// Reports this store's commit, after earlier ones by others.
   func tell(_ own: PlainWrite, isMigration: Bool, _ state: inout State) {
     forgetStale(&state)
     guard let known = state.known, !own.effects.isEmpty else { return }
@@ -55,7 +55,7 @@ extension PostgresDefaults {
       state.known?.commit = own.id.bytes
       return send([:], own, isMigration)
     }
-    // The commit stands whatever this finds: where it finds nothing, the next look has to.
+    // The commit stands even if this fails; the next look then finds the rest.
     do throws(StoreError) { try follow(known, own, isMigration, &state) } catch { send([:], own, isMigration) }
   }
 
@@ -63,7 +63,7 @@ extension PostgresDefaults {
     if isStale.exchange(false, ordering: .relaxed) { state.known = nil }
   }
 
-  /// Brings what is known up to the last commit, and tells what changed: that of others first.
+  /// Brings the knowledge up to the last commit, and reports the changes, those by others first.
   private func follow(
     _ known: KnownDomain, _ own: PlainWrite?, _ isMigration: Bool, _ state: inout State
   ) throws(StoreError) {
@@ -89,7 +89,7 @@ extension PostgresDefaults {
     if !told.isEmpty { changes.send(.changes(told)) }
   }
 
-  /// What is there now, and what has changed since; nil where the commit that is known is not one of those that led here.
+  /// The current names, and the changes since; nil if the known commit is not one of those that led here.
   func changed(
     since known: KnownDomain, _ session: PostgresSession
   ) throws(StoreError) -> (now: KnownDomain, changes: [String: Change.Cause])? {
@@ -110,7 +110,7 @@ extension PostgresDefaults {
         changes[name] = .set
         now.note(name, .bool(true))
       }
-      // What was removed has no row: only its number is missing.
+      // A removed name has no row: only its number is missing.
       guard now.names.count != domain.names else { return (now, changes) }
       try askForNames(connection, session)
       guard let list = try connection.answers(doing: "look for changes", until: session.deadline).first else {

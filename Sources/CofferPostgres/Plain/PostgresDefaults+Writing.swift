@@ -88,7 +88,7 @@ extension PostgresDefaults {
     guard try snapshot([], session).version == before.version else { throw table.conflict(names.first ?? domain) }
   }
 
-  /// Keeps what was read as it is while the decision is made.
+  /// Keeps the read values unchanged while the decision is made.
   private func hold(_ new: PlainWrite, _ batch: Batch<Plain>, _ decision: Decision, _ state: inout State) throws(StoreError) {
     try write(new, &state) { (write) throws(StoreError) in
       try write.compare(batch.expectations)

@@ -27,12 +27,12 @@ public final class PostgresDefaults: Store {
   public var part: String { domain }
   /// The URL that was given.
   public var place: String { table.place }
-  /// What is told of changes to the domain: this store's own as they are made, all others as soon as the server tells of their
-  /// commit, as another process's, whose number is not known.
+  /// Changes to the domain: this store's own as they are made, all others once the server reports their commit, as those of
+  /// another process with an unknown number.
   ///
-  /// Several changes to one name before a look are told as the last of them. Where the connection was lost, what was missed is
-  /// told once there is another; where the database is another one by then, as after a restore,
-  /// ``/CofferStorage/ChangeFeed/Event/access`` is told in its place. ``close()`` ends the feed.
+  /// Of several changes to one name before a look, the last is reported. After a lost connection, missed changes are reported
+  /// over the next one; if the database is another one by then, as after a restore, ``/CofferStorage/ChangeFeed/Event/access``
+  /// takes their place. ``close()`` ends the feed.
   public var changes: ChangeFeed {
     feed.withLock { feed in
       if let feed { return feed }
@@ -46,7 +46,7 @@ public final class PostgresDefaults: Store {
   let deciding = Deciding()
   private let state: Mutex<State>
   private let feed = Mutex<ChangeFeed?>(nil)
-  /// What is known for observers is of before they left.
+  /// The observers' knowledge is from before they left.
   let isStale = Atomic<Bool>(false)
 
   /// One thread at a time is let in.
@@ -81,7 +81,7 @@ public final class PostgresDefaults: Store {
         .unsupported, "this plain store is on a server, and this place is a file", place: place.description,
         cure: "write postgresql://host/database#name, or open a DefaultsStore")
     }
-    // A place of a scheme that the process knows is shown in errors; and what opens settings here opens the vault beside them.
+    // A place of a known scheme is shown in errors, and a program that opens settings here opens the vault beside them.
     PostgresVaults.use()
     let session = PostgresSession(try PostgresPlace(url), patience: nil, away: nil)
     _ = try session.open()
@@ -99,7 +99,7 @@ public final class PostgresDefaults: Store {
     }
     if session.facts.plainTables.isEmpty {
       do throws(StoreError) { try makeTables(table, session) } catch {
-        // Another machine made them in the same moment, or they were made and nobody said so: what is there tells.
+        // Another machine made them at the same moment, or they were made without an answer: the tables show it.
         guard error.isOfSomethingThere || error.kind == .outcomeUnknown else { throw error }
       }
       session.close()
@@ -145,7 +145,7 @@ public final class PostgresDefaults: Store {
   }
 }
 
-// Reads ask the server each time: another machine's last write is what they give.
+// Reads ask the server each time, and return another machine's last write.
 extension PostgresDefaults {
   /// The value of `name`; nil when the domain has none.
   ///

@@ -1,7 +1,7 @@
-/// The tables of plain values on a server, in the schema that a place names.
+/// The tables of plain values on a server, in the schema of a place.
 ///
-/// A domain has a row of its own, which orders its writers, and a row for each of its last commits, by which one is found that
-/// nobody answered. What its names and values are, anybody who reads the database sees.
+/// A domain has a row of its own, which orders its writers, and a row for each of its last commits, by which a commit without an
+/// answer is found. Anybody who reads the database sees its names and values.
 enum PlainSchema {
   static let names = ["plain", "plain_commit", "plain_domain"]
 
@@ -14,8 +14,8 @@ enum PlainSchema {
     + "plain_commit.domain:text! plain_commit.version:bigint! plain_commit.id:bytea! "
     + "plain_domain.domain:text! plain_domain.version:bigint! plain_domain.weight:bigint! plain_domain.names:bigint!"
 
-  /// What makes the tables. Names are told apart by their bytes, whatever order the database has for text. The index is for those
-  /// who ask what has changed, who are more than those who change it.
+  /// The statements that make the tables. Names are compared by their bytes, in every collation. The index is for readers of
+  /// changes, who outnumber writers.
   static func statements(_ schema: String, makesSchema: Bool) -> [String] {
     (makesSchema ? ["CREATE SCHEMA \(schema)"] : []) + [
       """

@@ -6,7 +6,7 @@ extension PostgresConnection {
   /// Ends a transaction that failed. Where even that fails the connection is given up, and the server rolls back by itself.
   func rollBack(until deadline: ContinuousClock.Instant) {
     guard !isLost else { return }
-    // What is queued may fail, and then nothing up to the end of the queue is done: the end comes first.
+    // The queue may fail, and then nothing up to its end is done: the end comes first.
     do throws(StoreError) { _ = try answers(doing: "roll back", until: deadline) } catch {}
     do throws(StoreError) {
       try perform("ROLLBACK", until: deadline)

@@ -9,9 +9,9 @@ final class PostgresConnection {
   /// The names of the statements that the server has prepared.
   private var prepared: [String: String] = [:]
   private var queue: [Queued] = []
-  /// What was taken of the answers before all of them were asked for.
+  /// Answers that came before all were asked for.
   private var taken = Answers()
-  /// What a queued statement answers.
+  /// The kind of answer to a queued statement.
   private enum Queued {
     /// That a statement was prepared.
     case prepared(String)
@@ -48,7 +48,7 @@ final class PostgresConnection {
   /// The number of the server's process, as it was said when the connection was made: by a pooler, if there is one between.
   var backend: String { String(link.handle.library.backend_pid(link.handle.pointer)) }
 
-  /// Whether what is said is encrypted by TLS.
+  /// Whether the connection is encrypted by TLS.
   var usesTLS: Bool { link.handle.library.ssl_in_use(link.handle.pointer) != 0 }
 
   // MARK: Queueing
@@ -168,7 +168,7 @@ final class PostgresConnection {
 
   // MARK: Answers
 
-  /// Sends what is queued, without waiting for the answers.
+  /// Sends the queue, without waiting for the answers.
   func send(until deadline: ContinuousClock.Instant) throws(StoreError) {
     guard link.handle.library.sync(link.handle.pointer) == 1 else { throw link.lost("speak to it") }
     syncs += 1
@@ -178,11 +178,11 @@ final class PostgresConnection {
   /// How many ends of queues the server was sent, and has not answered.
   private var syncs = 0
 
-  /// Sends what is queued, and waits for all of its answers.
+  /// Sends the queue, and waits for all of its answers.
   ///
   /// - Returns: those of the statements whose rows are wanted, in their order.
-  /// - Throws: the error of the first statement that failed; those after it were not run. Where the connection is lost,
-  ///   ``isLost`` says so.
+  /// - Throws: the error of the first statement that failed; those after it were not run. ``isLost`` says whether the connection
+  ///   is lost.
   func answers(doing: String = "speak to it", until deadline: ContinuousClock.Instant) throws(StoreError) -> [PostgresResult] {
     try send(until: deadline)
     try take(queue.count, doing, until: deadline)
@@ -212,7 +212,7 @@ final class PostgresConnection {
         result = nil
       }
       switch kind {
-      // What was to be prepared after a statement that failed was not.
+      // A statement after a failed one was not prepared.
       case .prepared(let sql): if result == nil { prepared[sql] = nil }
       case .done: break
       case .rows:
@@ -224,7 +224,7 @@ final class PostgresConnection {
   /// How often the server has warned that its standby may lack a commit.
   var warnings: Int32 { link.handle.warnings.pointee }
 
-  /// What one statement answers; nil where it was not run, as one before it failed.
+  /// The answer to one statement; nil if it was not run because one before it failed.
   private func answer(_ doing: String, until deadline: ContinuousClock.Instant) throws(StoreError) -> PostgresResult? {
     var (found, failure) = (PostgresResult?.none, StoreError?.none)
     while let result = try link.next(until: deadline) {
@@ -235,7 +235,7 @@ final class PostgresConnection {
       case UInt32(COFFER_LIBPQ_PIPELINE_ABORTED):
         link.handle.library.clear(result)
       case UInt32(COFFER_LIBPQ_PIPELINE_SYNC):
-        // The end of what was sent before without waiting.
+        // The end of an earlier queue that was sent without waiting.
         link.handle.library.clear(result)
         syncs -= 1
         continue

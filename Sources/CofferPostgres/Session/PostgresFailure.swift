@@ -25,8 +25,7 @@ extension StoreError {
     switch state {
     case "55P03", "40001", "40P01": (.busy, "another machine is writing there: try again")
     case "57014": (.busy, "the server ended a statement that took too long: try again; coffer_timeout=SECONDS gives it more time")
-    // A change that changed nothing (`PostgresConnection.perform`), also where a question came upon it that passes over what is
-    // damaged.
+    // A change without an effect (`PostgresConnection.perform`), also found by a question that skips damage.
     case "22012", "25P02":
       (.tampered, "a row was not changed as it should be, so nothing was: ask who changes rows and triggers, or restore a backup")
     case "25P03", "57P05": (.busy, "the server ended a transaction that took too long: try again")
@@ -46,7 +45,7 @@ extension StoreError {
       (.unreachable, "the server went away: try again when it is there")
     case let state where state.hasPrefix("58") || state.hasPrefix("53") || state.hasPrefix("XX"):
       (.io(5), "ask who runs the server to look at its log; nothing was changed")
-    // What is left are statements that do not fit the tables: all of them are fixed, so it is the tables that are wrong.
+    // The rest are statements that do not fit the tables. All of them are fixed, so the tables are wrong.
     default: (.damaged, "check a vault with verify, then restore a backup")
     }
   }

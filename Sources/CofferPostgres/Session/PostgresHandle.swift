@@ -34,7 +34,7 @@ struct PostgresHandle: ~Copyable {
     let keywords = all.map { strdup($0.0) } + [nil]
     let values = all.map { strdup($0.1) } + [nil]
     defer { for text in keywords + values { free(text) } }
-    // What stands later overrides what stands before it, and what the URL says is taken where it stands.
+    // Later keywords override earlier ones, and the URL counts at its position.
     let pointer = keywords.map { UnsafePointer($0) }.withUnsafeBufferPointer { keywords in
       values.map { UnsafePointer($0) }.withUnsafeBufferPointer { values in
         keywords.baseAddress.flatMap { keywords in values.baseAddress.flatMap { library.connect(keywords, $0, 1) } }

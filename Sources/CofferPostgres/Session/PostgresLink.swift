@@ -22,10 +22,10 @@ final class PostgresLink {
   /// Connects, and sets it to pipeline mode.
   ///
   /// - Parameters:
-  ///   - place: what errors are said of.
-  ///   - options: what libpq takes where `connection` does not say it.
-  ///   - overriding: what it takes whatever `connection` says.
-  ///   - away: what helps where the server cannot be reached.
+  ///   - place: the place for errors.
+  ///   - options: defaults for keywords that `connection` does not set.
+  ///   - overriding: keywords that override those of `connection`.
+  ///   - away: the cure if the server cannot be reached.
   init(
     _ connection: String, place: VaultPlace, options: [(String, String)], overriding: [(String, String)],
     away: StoreError.Remedy?, until deadline: ContinuousClock.Instant
@@ -71,7 +71,7 @@ final class PostgresLink {
     return handle.library.result(handle.pointer)
   }
 
-  /// Has what is queued leave.
+  /// Sends the queue.
   func flush(until deadline: ContinuousClock.Instant) throws(StoreError) {
     while true {
       let code = handle.library.flush(handle.pointer)
@@ -84,7 +84,7 @@ final class PostgresLink {
 
   /// Waits until the socket is ready; false at `deadline`.
   private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {
-    // libpq takes 8 KiB each time it reads, if they are there, whatever comes meanwhile.
+    // libpq takes up to 8 KiB each time it reads, regardless of later bytes.
     if waiting > 0 { received += max(waiting - unread, min(waiting, 8192)) }
     guard received <= Self.mostReceived else {
       isLost = true
@@ -103,7 +103,7 @@ final class PostgresLink {
     }
   }
 
-  /// Counts what comes from now on.
+  /// Counts received bytes from now on.
   func beginCounting() { (received, waiting) = (0, 0) }
 
   /// Bytes that came and that libpq has not read.
@@ -112,7 +112,7 @@ final class PostgresLink {
     return ioctl(handle.library.socket(handle.pointer), UInt(FIONREAD), &count) == 0 ? Int(count) : 0
   }
 
-  /// Takes what was told on channels; whether there was anything.
+  /// Takes notices on channels; whether there were any.
   private func takeNotices() -> Bool {
     var isTold = false
     while let notice = handle.library.notifies(handle.pointer) {
@@ -139,7 +139,7 @@ final class PostgresLink {
 
   // MARK: Errors
 
-  /// What is said where the connection is gone, which it is from now on.
+  /// The error for a lost connection, which it is from now on.
   func lost(_ doing: String) -> StoreError {
     isLost = true
     return StoreError(

@@ -3,7 +3,7 @@ internal import CofferPlatform
 /// A vault on a PostgreSQL server: `postgresql://[user@]host[,host2]/database[?options]#name`, where the name is `main` unless it
 /// is given.
 ///
-/// What stands before `#` is libpq's: "libpq — C Library, Connection URIs". A password is refused, as a place stands in
+/// The part before `#` is libpq's: "libpq — C Library, Connection URIs". A password is refused, because a place appears in
 /// arguments, messages and unit files; libpq finds one in `~/.pgpass`.
 struct PostgresPlace: Sendable {
   /// The schemes that libpq knows.
@@ -27,7 +27,7 @@ struct PostgresPlace: Sendable {
   /// The schema that holds the vault's tables.
   var schema: String { "coffer_\(name)" }
 
-  /// What the names of copies of this vault begin with; a time follows, which has 13 digits.
+  /// The prefix of the names of this vault's copies; a time of 13 digits follows.
   var nameOfCopies: String { "\(name.prefix(Self.longestName - 21))_before_" }
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.

@@ -2,9 +2,9 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import CofferVault
 
-/// The rows of one answer, held by libpq. What it lends is there as long as this is.
+/// The rows of one answer, held by libpq. Lent bytes live as long as this.
 ///
-/// A server says what it likes: each column is looked at before it is believed to be of its type and length.
+/// A server can answer anything: each column is checked for its type and length.
 final class PostgresResult {
   /// Types of columns: `BYTEAOID`, `INT8OID`.
   static let bytea: UInt32 = 17, bigint: UInt32 = 20
@@ -77,7 +77,7 @@ final class PostgresResult {
     String(decoding: try bytes(row, column), as: UTF8.self)
   }
 
-  /// What is said of rows that the vault cannot have.
+  /// The error for rows that the vault cannot have.
   func tampered(_ what: String) -> StoreError {
     StoreError(
       .tampered, what, place: place.description,

@@ -9,12 +9,12 @@ final class PostgresSession {
   /// What helps where the server cannot be reached: of a vault there may be a mirror, of settings there is none.
   private let away: StoreError.Remedy?
   private var connection: PostgresConnection?
-  /// What the server said of itself when it was last reached.
+  /// The server's facts at the last contact.
   private(set) var facts = Facts()
   /// Counts connections.
   private(set) var made = 0
 
-  /// What a server says of itself and of this role.
+  /// Facts about a server and this role.
   struct Facts {
     /// The place under the names that its hosts have.
     var found: VaultPlace?
@@ -27,9 +27,9 @@ final class PostgresSession {
     /// The tables of plain values, as ``PlainSchema/text`` says it; empty where there are none.
     var plainTables = ""
     var mayWritePlain = false
-    /// What the database keeps text in.
+    /// The encoding of text in the database.
     var encoding = ""
-    /// What the database is known by, whatever the place names in it.
+    /// The names of the database itself.
     var database: [[UInt8]] = []
   }
 
@@ -42,7 +42,7 @@ final class PostgresSession {
   /// What errors are said of.
   var shown: VaultPlace { facts.found ?? VaultPlace(place.url) }
 
-  /// Later than the server's own limits, so that it is the one to say what was waited for in vain.
+  /// Later than the server's own limits, so that the server reports a timeout first.
   var deadline: ContinuousClock.Instant { .now + patience + .seconds(2) }
 
   /// A connection that can be used, made anew where the last one was lost.
@@ -263,7 +263,7 @@ enum PostgresSchema {
       }
   }
 
-  /// Whether the server acknowledges what a crash may take, or a standby that is promoted may lack.
+  /// Whether the server acknowledges commits that a crash may take, or that a promoted standby may lack.
   static let isAsynchronous = """
     CASE WHEN current_setting('fsync') = 'off' OR current_setting('synchronous_commit') IN ('off', 'local')
       THEN 1::bigint ELSE 0::bigint END
@@ -284,8 +284,8 @@ enum PostgresSchema {
   }
 }
 
-/// What a place on a server is known by in a pin's name: one for each host that its parameters name, after libpq's defaults,
-/// service file and environment were applied. Not by user, options or address: these lead to the same rows.
+/// The names of a place on a server in a pin's name: one for each host among its parameters, after libpq's defaults, service file
+/// and environment were applied. User, options and address take no part, because they lead to the same rows.
 struct PlaceNames {
   private(set) var all: [[UInt8]] = []
 

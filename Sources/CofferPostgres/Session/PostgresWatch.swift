@@ -3,11 +3,10 @@ internal import CofferVault
 internal import Synchronization
 internal import SystemPackage
 
-/// A connection of its own that hears of commits to what one place names, made again whenever it is lost.
+/// A connection of its own that hears of commits to one place, made again whenever it is lost.
 ///
-/// It listens first and calls then, so that nothing falls between; whoever is called looks at the rows, and finds what was missed
-/// while there was no connection. A server can leave out a notice as it can leave out rows: the next look finds what it kept
-/// back.
+/// It listens first and calls then, so that nothing falls between; the receiver reads the rows, and finds changes from a time
+/// without a connection. A server can withhold a notice as it can withhold rows: the next look finds the change.
 final class PostgresWatch: Sendable {
   private let place: PostgresPlace
   private let bell: Bell
@@ -32,8 +31,8 @@ final class PostgresWatch: Sendable {
   }
 
   /// - Parameters:
-  ///   - channel: what is listened to.
-  ///   - away: what helps where the server cannot be reached.
+  ///   - channel: the channel to listen on.
+  ///   - away: the cure if the server cannot be reached.
   ///   - interval: how often the body is called without a notice.
   init(
     _ place: PostgresPlace, channel: String, away: StoreError.Remedy?, lookingEvery interval: Duration = .seconds(60),

@@ -9,7 +9,7 @@ final class PlainHalf: CompanionWrites, @unchecked Sendable {
   private let write: PlainWrite
   private let expectations: [String: PlainForm?]
   private let changes: [(name: String, form: PlainForm?)]
-  /// What the plain store's database is known by.
+  /// The names of the plain store's database.
   private let database: [[UInt8]]
   private(set) var state = State.waiting
 
@@ -32,9 +32,9 @@ final class PlainHalf: CompanionWrites, @unchecked Sendable {
     self.database = database
   }
 
-  /// Takes the plain store's lock and compares what was read, before the vault takes its own.
+  /// Takes the plain store's lock and compares the expectations, before the vault takes its own lock.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where the connection leads to another database,
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` if the connection leads to another database,
   ///   ``/CofferPlatform/StoreError/Kind/conflict``.
   func begin(_ connection: PostgresConnection, _ session: PostgresSession) throws(StoreError) {
     state = .begun

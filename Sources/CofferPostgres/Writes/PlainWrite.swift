@@ -2,14 +2,14 @@ internal import CofferDefaults
 internal import CofferPlatform
 internal import CofferStorage
 
-/// One write to a domain on a server, in a transaction that somebody else begins and ends: it takes the domain's lock and reads
-/// what is about to change, and later queues the changes.
+/// One write to a domain on a server, in a transaction that the caller begins and ends: it takes the domain's lock and reads the
+/// values to change, and later queues the changes.
 final class PlainWrite {
   let table: PlainTable
   private let names: [String]
   /// By the bytes of the names, which tell them apart here.
   private var old: [[UInt8]: PlainForm] = [:]
-  /// What the domain's row says.
+  /// The domain's row.
   private var domain = Domain()
   /// The number of the commit that this is part of.
   var version: Int64 { domain.version + 1 }
@@ -18,7 +18,7 @@ final class PlainWrite {
   /// What changes something.
   private(set) var effects: [(name: String, form: PlainForm?)] = []
 
-  /// What a domain's row counts, at most: more commits than ever happen.
+  /// The highest count in a domain's row: more commits than ever happen.
   private static let mostCounted: Int64 = 1 << 53
 
   private struct Domain { var version: Int64 = 0, weight = 0, names: Int64 = 0 }
@@ -70,7 +70,7 @@ final class PlainWrite {
     return answers
   }
 
-  /// Compares what a batch expects with what is there.
+  /// Compares a batch's expectations with the current values.
   func compare(_ expectations: [String: PlainForm?]) throws(StoreError) {
     for (name, expected) in expectations where self[name] != expected { throw table.conflict(name) }
   }

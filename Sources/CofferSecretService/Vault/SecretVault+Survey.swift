@@ -13,7 +13,7 @@ struct Survey: Sendable {
 }
 
 extension SecretVault {
-  /// Compares what is there with what clients know, and has them know it.
+  /// Compares the current items with the clients' knowledge, and updates that.
   func survey() throws(Refusal) -> Survey {
     let book = try book()
     var now: [ItemPath: StoredItem] = [:]

@@ -12,7 +12,7 @@ final class SecretVault: Sendable {
   let client: AgentClient
   let state: State
 
-  /// What is not in the vault.
+  /// The state outside the vault.
   final class State: Sendable {
     let memory = Mutex(SessionItems())
     /// What clients know; nil while nobody can.

@@ -9,8 +9,8 @@ struct SessionItems: Sendable {
 
   /// Items at most: each search looks at all of them.
   private static let most = 4096
-  /// Bytes of all items, at most: a program that never stops storing is told so before memory ends. It is 128 of the largest
-  /// secrets, and a quarter of what a small machine has; the most items alone could be 8 GiB.
+  /// Bytes of all items, at most, so that a program that never stops storing gets an error before memory ends. It is 128 of the
+  /// largest secrets, and a quarter of a small machine's memory; the most items alone could be 8 GiB.
   static let mostBytes = 256 << 20
 
   /// All that have `attributes`, the oldest first.
@@ -54,7 +54,7 @@ struct SessionItems: Sendable {
     items[element].map { Self.size($0.item.label, $0.item.attributes, $0.secret) } ?? 0
   }
 
-  /// What an item holds.
+  /// The size of an item's content.
   private static func size(_ label: String, _ attributes: [String: String], _ secret: SecretForm) -> Int {
     secret.bytes.count + secret.metadata.contentType.utf8.count + label.utf8.count
       + attributes.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }

@@ -9,7 +9,7 @@ public enum SharedItems {
     return VaultNaming.collection(of: service) == nil && service != VaultNaming.collections && service != VaultNaming.portal
   }
 
-  /// What is said of an item once it is shared in the login collection, or no longer; nil where that is so already.
+  /// The metadata of an item once it is shared in the login collection, or no longer; nil if it is so already.
   public static func changed(_ metadata: ItemMetadata, isShared: Bool) -> ItemMetadata? {
     let mark = isShared ? CollectionState.login : nil
     guard metadata.attributes[VaultNaming.shared] != mark else { return nil }

@@ -33,7 +33,7 @@ struct CollectionState: Sendable, Equatable {
 
   var path: String { ObjectPath.of(collection: name) }
 
-  /// What is there from the start.
+  /// The initial collection.
   static let login = "login"
   /// What ends with the process, and is never locked.
   static let session = "session"
@@ -65,7 +65,7 @@ struct CollectionBook: Sendable, Equatable {
   /// Takes over where an alias leads.
   mutating func lead(_ alias: String, to name: String) { aliases[PathElement.encode(alias)] = name }
 
-  /// Takes over what is said of a collection.
+  /// Takes over the state of a collection.
   mutating func note(_ state: CollectionState) {
     guard !state.name.isEmpty, state.name != CollectionState.session else { return }
     let element = PathElement.encode(state.name)

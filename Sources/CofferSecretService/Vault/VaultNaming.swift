@@ -27,7 +27,7 @@ enum VaultNaming {
     }
   }
 
-  /// What an item of the vault is in a collection; nil where it is in none.
+  /// The vault's item as an item of a collection; nil if it is in none.
   static func stored(_ item: VaultItem) -> StoredItem? {
     let path: ItemPath, attributes: [String: String]
     let own = collection(of: item.name.service)

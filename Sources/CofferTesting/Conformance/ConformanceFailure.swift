@@ -1,10 +1,10 @@
-/// What a store does that no store may, or does not that every store must.
+/// A breach of the rules that every store must keep.
 public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
   /// The store, as the suite was told to call it.
   public let store: String
   /// The check that failed.
   public let check: ConformanceCheck
-  /// What was found. Never a secret: the suite stores its own samples only.
+  /// The finding. Never a secret: the suite stores its own samples only.
   public let what: String
   /// The error beneath, where a call threw that should not have.
   public let underlying: (any Error)?
@@ -15,15 +15,15 @@ public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// What the suite checks, each on a fresh store.
+/// The checks of the suite, each on a fresh store.
 public enum ConformanceCheck: String, Sendable, CaseIterable {
-  /// What was never stored reads as nil and is in no listing.
+  /// A name that was never stored reads as nil and is in no listing.
   case absence
   /// Every kind of value comes back as it went in.
   case saving
   /// A second value takes the first one's place.
   case replacing
-  /// nil removes, and removing what is not there does nothing.
+  /// nil removes, and removing a missing value does nothing.
   case removing
   /// All names with a value, ascending.
   case names
@@ -43,7 +43,7 @@ public enum ConformanceCheck: String, Sendable, CaseIterable {
   case decisions
   /// Records of decided transactions can be dropped, unknown ones too.
   case forgetting
-  /// A value is replaced by what a closure makes of it.
+  /// A value is replaced by the result of a closure.
   case updates
   /// A closure that throws changes nothing, and its error comes out.
   case failingUpdates
@@ -63,7 +63,7 @@ public enum ConformanceCheck: String, Sendable, CaseIterable {
   case changeOrder
   /// A closed store refuses every call, and its feed ends.
   case closing
-  /// Another opening of the same place reads what was acknowledged.
+  /// Another opening of the same place reads acknowledged values.
   case reopening
   /// No update of many threads is lost.
   case concurrency

@@ -2,9 +2,9 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-// What is told.
+// Reported changes.
 extension Examination {
-  /// Gathers what a feed tells.
+  /// Gathers the events of a feed.
   private final class Listener: Sendable {
     private let events = Mutex<[ChangeFeed.Event]>([])
     var all: [ChangeFeed.Event] { events.withLock { $0 } }

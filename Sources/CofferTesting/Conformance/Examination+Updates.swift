@@ -3,7 +3,7 @@ internal import CofferStorage
 internal import Dispatch
 internal import Synchronization
 
-// Changes that depend on what is stored.
+// Changes that depend on the stored value.
 extension Examination {
   func updates() throws {
     let (one, two) = (try samples.number(1), try samples.number(2))
@@ -108,7 +108,7 @@ extension Examination {
     }
   }
 
-  /// What a thread threw.
+  /// The error of a thread.
   private final class Problem: Sendable {
     private let noted = Mutex<(any Error)?>(nil)
     var error: (any Error)? { noted.withLock { $0 } }

@@ -108,7 +108,7 @@ extension Examination {
   }
 }
 
-// What is refused, and how it is said.
+// Refusals, and their errors.
 extension Examination {
   func badNames() throws {
     let one = try samples.number(1)

@@ -29,7 +29,7 @@ public struct StoreConformance<R: Route>: Sendable {
     }
   }
 
-  /// What this kind of store does and another need not.
+  /// The abilities that only some kinds of stores have.
   public struct Abilities: Sendable {
     /// Holds writes back until a decision is made elsewhere. A store that cannot must say so with `.unsupported`.
     public var prepares = true
@@ -100,8 +100,8 @@ extension StoreConformance where R == Plain {
   /// The suite for a store of preferences.
   ///
   /// - Parameters:
-  ///   - name: what failures call the store.
-  ///   - abilities: what it does beyond the least.
+  ///   - name: the store's name in failures.
+  ///   - abilities: its abilities beyond the least.
   ///   - exceptions: checks that this store cannot pass, each with the reason. They must fail.
   ///   - make: a fresh, empty store.
   public init(

@@ -16,7 +16,7 @@ public struct KeyValueContainer<Value: Sendable>: PersistedValue {
   public typealias Sensitivity = Undisclosed
   /// The name in the storage, before any prefix.
   public let key: String
-  /// What is read while nothing is stored.
+  /// The value while nothing is stored.
   public let defaultValue: Value?
   private let handle: AnyPersistedValue<Value?>
 
@@ -62,7 +62,7 @@ public struct KeyValueContainer<Value: Sendable>: PersistedValue {
   public var isSecret: Bool { handle.isSecret }
   /// Whose changes are changes of this value.
   public var origins: [ValueOrigin] { handle.origins }
-  /// What is read when the value cannot be.
+  /// The value in place of one that cannot be read.
   public var fallback: Value? { handle.fallback ?? defaultValue }
   /// Told of what `wrappedValue` met.
   public func report(_ failure: StoreError) { handle.report(failure) }

@@ -23,16 +23,16 @@ extension MemoryStore: KeyValueStorage {}
 extension CacheStore: KeyValueStorage {}
 
 extension KeyValueStorage where R == Plain {
-  /// The value stored under `key`; nil when there is none.
+  /// The value stored under `key`; nil if there is none.
   ///
-  /// - Throws: `StoreError` `.undecodable` when it is of another type, and what the store throws.
+  /// - Throws: `StoreError` `.undecodable` if it is of another type, and the store's errors.
   public func value<Value: PlainValue>(of type: Value.Type = Value.self, forKey key: String) throws(StoreError) -> Value? {
     try store.value(for: StorageKey(key, of: type))
   }
 
   /// Stores `value` under `key`; nil removes.
   ///
-  /// - Throws: `StoreError` `.unencodable`, and what the store throws; nothing has changed then.
+  /// - Throws: `StoreError` `.unencodable`, and the store's errors; nothing has changed then.
   public func setValue<Value: PlainValue>(_ value: Value?, forKey key: String) throws(StoreError) {
     try store.set(value, for: StorageKey(key, of: Value.self))
   }
@@ -60,9 +60,9 @@ extension KeyValueStorage where R == Plain {
 }
 
 extension KeyValueStorage where R == Vault {
-  /// The value stored under `key`; nil when there is none.
+  /// The value stored under `key`; nil if there is none.
   ///
-  /// - Throws: `StoreError` `.undecodable` when it is of another type, `.locked`, and what the store throws.
+  /// - Throws: `StoreError` `.undecodable` if it is of another type, `.locked`, and the store's errors.
   public func value<Value: Codable & Sendable>(of type: Value.Type = Value.self, forKey key: String) throws(StoreError) -> Value?
   {
     try store.value(for: StorageKey(key, vaulted: type))
@@ -70,7 +70,7 @@ extension KeyValueStorage where R == Vault {
 
   /// Stores `value` under `key`; nil removes.
   ///
-  /// - Throws: `StoreError` `.unencodable`, `.locked`, and what the store throws; nothing has changed then.
+  /// - Throws: `StoreError` `.unencodable`, `.locked`, and the store's errors; nothing has changed then.
   public func setValue<Value: Codable & Sendable>(_ value: Value?, forKey key: String) throws(StoreError) {
     try store.set(value, for: StorageKey(key, vaulted: Value.self))
   }

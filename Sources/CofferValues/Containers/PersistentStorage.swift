@@ -18,7 +18,7 @@ public final class PersistentStorage: KeyValueStorage {
 
   /// The suite's name.
   public let suiteName: String
-  /// What this instance's names begin with in the suite.
+  /// The prefix of this instance's names in the suite.
   public let keyPrefix: String
   /// The suite, seen through the prefix.
   public let store: any Store<Plain>
@@ -34,9 +34,9 @@ public final class PersistentStorage: KeyValueStorage {
   ///
   /// - Parameters:
   ///   - suiteName: the suite's name, one path component.
-  ///   - keyPrefix: what this instance's names begin with in the suite.
-  ///   - folder: where the suite's property list is, instead of the user's configuration folder.
-  /// - Throws: what `DefaultsStore.open` throws: why the suite cannot be opened.
+  ///   - keyPrefix: the prefix of this instance's names in the suite.
+  ///   - folder: the folder of the suite's property list, instead of the user's configuration folder.
+  /// - Throws: the errors of `DefaultsStore.open`.
   public init(suiteName: String? = nil, keyPrefix: String = "", in folder: FilePath? = nil) throws(StoreError) {
     let name = suiteName ?? DefaultsDomain.standardName
     let defaults = try DefaultsStore.open(domain: name, in: folder, prefix: keyPrefix)
@@ -55,6 +55,6 @@ public final class PersistentStorage: KeyValueStorage {
   /// Removes every value of this instance: those whose names have its prefix.
   public func clear() throws(StoreError) { try defaults.removeAll() }
 
-  /// Writes what was set into the property list and to the disk. It happens within a second by itself.
+  /// Writes all values into the property list and to the disk. It happens within a second by itself.
   public func synchronize() throws(StoreError) { try defaults.synchronize() }
 }

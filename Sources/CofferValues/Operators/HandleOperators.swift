@@ -3,9 +3,9 @@ public import CofferStorage
 internal import Synchronization
 
 extension PersistedValues {
-  /// A value that says what a failure does.
+  /// A value with an answer to failures.
   public struct OnFailure<Base: ThrowingPersistedValue>: ValueOperator, PersistedValue {
-    /// What is read and written.
+    /// The type of the value.
     public typealias Value = Base.Value
     /// The value beneath.
     public let base: Base
@@ -19,7 +19,7 @@ extension PersistedValues {
     /// Reads, changes and stores.
     public func mutate(_ body: (inout Value) throws -> Void) throws { try base.mutate(body) }
 
-    /// What is read when the value cannot be.
+    /// The value in place of one that cannot be read.
     public var fallback: Value { substitute() }
     /// Told of what `wrappedValue` met.
     public func report(_ failure: StoreError) { handle(failure) }
@@ -40,7 +40,7 @@ extension ThrowingPersistedValue {
 }
 
 extension PersistedValue {
-  /// The same value, whose failures go to `handle`: a read that failed gives what it gave before.
+  /// The same value, whose failures go to `handle`: a failed read returns the last value.
   public func onFailure(_ handle: @escaping @Sendable (StoreError) -> Void) -> PersistedValues.OnFailure<Self> {
     PersistedValues.OnFailure(base: self, substitute: { fallback }, handle: handle)
   }
@@ -73,7 +73,7 @@ extension ThrowingPersistedValue where Sensitivity == Vault {
 extension PersistedValues {
   /// A value that tells of its reads and writes.
   public struct Print<Base: ThrowingPersistedValue>: ValueOperator {
-    /// What is read and written.
+    /// The type of the value.
     public typealias Value = Base.Value
     /// The value beneath.
     public let base: Base
@@ -110,7 +110,7 @@ extension PersistedValues {
 }
 
 extension PersistedValues.Print: PersistedValue where Base: PersistedValue {
-  /// What is read when the value cannot be.
+  /// The value in place of one that cannot be read.
   public var fallback: Value { base.fallback }
 }
 
@@ -149,7 +149,7 @@ extension ThrowingPersistedValue {
 extension PersistedValues {
   /// A value whose ``mutate(_:)`` is one step.
   public struct Atomic<Base: ThrowingPersistedValue>: ValueOperator {
-    /// What is read and written.
+    /// The type of the value.
     public typealias Value = Base.Value
     /// The value beneath.
     public let base: Base
@@ -209,7 +209,7 @@ private final class Turn: Sendable {
 }
 
 extension PersistedValues.Atomic: PersistedValue where Base: PersistedValue {
-  /// What is read when the value cannot be.
+  /// The value in place of one that cannot be read.
   public var fallback: Value { base.fallback }
 }
 

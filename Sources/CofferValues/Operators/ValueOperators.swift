@@ -1,7 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
 
-/// A value made from another one. What it does not say itself is as the other has it, and no operator lowers the sensitivity.
+/// A value made from another one. It inherits the other's answers unless it has its own, and no operator lowers the sensitivity.
 public protocol ValueOperator: ThrowingPersistedValue where Sensitivity == Base.Sensitivity {
   /// The other's type.
   associatedtype Base: ThrowingPersistedValue
@@ -49,7 +49,7 @@ extension PersistedValues {
 }
 
 extension PersistedValues.Map: PersistedValue where Base: PersistedValue {
-  /// What is read when the value cannot be.
+  /// The value in place of one that cannot be read.
   public var fallback: Value { transform(base.fallback) }
 }
 
@@ -73,7 +73,7 @@ extension PersistedValues {
   /// Two values read as one.
   public struct Merge<First: ThrowingPersistedValue, Second: ThrowingPersistedValue>: ThrowingPersistedValue
   where First.Value == Second.Value, First.Sensitivity == Second.Sensitivity {
-    /// What is read and written.
+    /// The type of the value.
     public typealias Value = First.Value
     /// As it is declared: see the protocol.
     public typealias Sensitivity = First.Sensitivity
@@ -98,7 +98,7 @@ extension PersistedValues {
 }
 
 extension PersistedValues.Merge: PersistedValue where First: PersistedValue, Second: PersistedValue {
-  /// What is read when the value cannot be.
+  /// The value in place of one that cannot be read.
   public var fallback: First.Value { merge(first.fallback, second.fallback) }
   /// Told of what `wrappedValue` met.
   public func report(_ failure: StoreError) { first.report(failure) }
@@ -122,7 +122,7 @@ extension ThrowingPersistedValue {
     return PersistedValues.Merge(first: self, second: other, merge: merge).eraseToAnyPersistedValue()
   }
 
-  /// Forbidden: what is written to one goes to the other.
+  /// Forbidden: a write to one goes to the other.
   @_disfavoredOverload
   @available(*, unavailable, message: "a secret does not merge with a plain value: what is written goes to both")
   public func merge<Other: ThrowingPersistedValue>(
@@ -154,7 +154,7 @@ extension PersistedValues {
 
   /// A value whose nil is never stored.
   public struct Optionally<Base: ThrowingPersistedValue>: ValueOperator {
-    /// What is read and written.
+    /// The type of the value.
     public typealias Value = Base.Value?
     /// The value beneath.
     public let base: Base
@@ -176,12 +176,12 @@ extension PersistedValues {
 }
 
 extension PersistedValues.Default: PersistedValue where Base: PersistedValue {
-  /// What is read when the value cannot be.
+  /// The value in place of one that cannot be read.
   public var fallback: Value { base.fallback ?? substitute() }
 }
 
 extension PersistedValues.Optionally: PersistedValue where Base: PersistedValue {
-  /// What is read when the value cannot be.
+  /// The value in place of one that cannot be read.
   public var fallback: Base.Value? { base.fallback }
 }
 

@@ -2,8 +2,7 @@ public import CofferPlatform
 public import CofferStorage
 internal import Synchronization
 
-/// A store in memory that keeps a bounded number of values: what was not used for longest goes first, and its going is told as a
-/// removal.
+/// A store in memory that keeps a bounded number of values: the least recently used goes first, and is reported as removed.
 public final class CacheStore<R: Route>: Store {
   private let memory: MemoryStore<R>
   /// Also the lock of every call, so that a value and its use are noted in one step. The memory's own lock is taken inside of it.
@@ -18,7 +17,7 @@ public final class CacheStore<R: Route>: Store {
 
   /// Always `memory`.
   public var place: String { memory.place }
-  /// What is told of changes, evictions too.
+  /// Changes, including evictions.
   public var changes: ChangeFeed { memory.changes }
 
   /// The value of `name`; nil when absent, or evicted.
@@ -57,7 +56,7 @@ public final class CacheStore<R: Route>: Store {
     }
   }
 
-  /// All of `batch`, or nothing. What it does not name may be evicted for it.
+  /// All of `batch`, or nothing. Other values may be evicted for it.
   public func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError) {
     try entering { (uses) throws(StoreError) in
       try memory.commit(batch, decision: decision)

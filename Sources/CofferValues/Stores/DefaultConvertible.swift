@@ -25,8 +25,7 @@ public protocol DefaultConvertible: PlainValue {
   /// The type's key.
   static var key: String { get }
 
-  /// The value that `object` stands for. Fields that are missing or odd may get defaults of their own; nil for what is none at
-  /// all.
+  /// The value of `object`. Missing or odd fields may get defaults of their own; nil for an object that is no such value.
   init?(_ object: PlainForm)
 
   /// The property-list value that stands for this one.
@@ -55,19 +54,19 @@ public protocol DefaultStoreType<Default>: Sendable {
   var handle: AnyPersistedValue<Default?> { get }
   /// The value as one that tells of its changes.
   var subject: PersistedValues.Subject<Default?> { get }
-  /// Returns once what was set survives a power loss and other programs can read it.
+  /// Returns once all values survive a power loss and other programs can read them.
   func synchronize() throws(StoreError)
 }
 
 extension DefaultStoreType {
   /// Stores `value`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``; what was stored is unchanged then.
+  /// - Throws: ``/CofferPlatform/StoreError``; the stored value is unchanged then.
   public func set(_ value: Default) throws(StoreError) { try handle.save(value) }
 
-  /// The value; nil when none is stored.
+  /// The value; nil if none is stored.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.undecodable` when what is stored is no value at all, and what the store throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.undecodable` if the stored form is no such value, and the store's errors.
   public func get() throws(StoreError) -> Default? { try handle.load() }
 
   /// Removes the value.

@@ -19,7 +19,7 @@ public struct PersistentStore<Default: DefaultConvertible>: DefaultStoreType {
   /// The value of `Default`'s key in ``/CofferDefaults/DefaultsStore/standard``, which is opened with the first use.
   public init() { self.init(in: DefaultsStore.standard) }
 
-  /// Returns once what was set is on the disk.
+  /// Returns once all values are on the disk.
   public func synchronize() throws(StoreError) { try store.synchronize() }
 }
 
@@ -36,7 +36,7 @@ public struct InMemoryStore<Default: DefaultConvertible>: DefaultStoreType {
     (handle, subject) = (store.handle, store.subject)
   }
 
-  /// Returns once what was set is on the disk.
+  /// Returns once all values are on the disk.
   public func synchronize() {}
 }
 
@@ -51,6 +51,6 @@ public struct AnyStore<Default: DefaultConvertible>: DefaultStoreType {
   public var handle: AnyPersistedValue<Default?> { base.handle }
   /// The value as one that tells of its changes.
   public var subject: PersistedValues.Subject<Default?> { base.subject }
-  /// Returns once what was set is on the disk.
+  /// Returns once all values are on the disk.
   public func synchronize() throws(StoreError) { try base.synchronize() }
 }
