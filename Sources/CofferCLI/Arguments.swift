@@ -14,7 +14,7 @@ struct Arguments {
   let command: any ParsableCommand.Type
   /// Whether errors are JSON, even those of a line that cannot be parsed. After `set`, `--json` is the type of a value.
   let wantsJSON: Bool
-  /// Why nothing is done, whatever the command; nil for a line that may be parsed.
+  /// The refusal of the whole line; nil if it may be parsed.
   let refusal: Failure?
 
   /// - Parameter line: every word of the process, the program's name first.
@@ -26,7 +26,7 @@ struct Arguments {
     let isRun = command == RunCommand.self
     words = isRun ? RunCommand.separated(ordered, from: depth) : ordered
     let isSet = words.first == "set"
-    // What stands behind the name of the command that is to be run is its own.
+    // The words after the name of the command to run belong to that command.
     let judged = isRun ? words : given
     wantsJSON = judged.prefix { $0 != "--" && !(isSet && $0 == "set") }.contains("--json")
     refusal = Refusals.first(of: line, given: judged, words: words, command: command)

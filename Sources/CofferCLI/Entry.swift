@@ -34,8 +34,7 @@ enum Main {
       try ProcessEnvironment.refuseUnreadable()
       var command = try parse(arguments)
       guard let ours = command as? any Command else {
-        // The keeper of the clipboard is for nobody to type. Anything else is a family of commands, or what the parser makes of
-        // --help.
+        // The keeper of the clipboard is for nobody to type. The rest is a group of commands, or the parser's --help.
         if arguments.asksTree || command is ClipboardKeeperCommand { try command.run() } else { try arguments.help().show() }
         return .done
       }
@@ -64,9 +63,9 @@ enum Main {
     return try CofferCommand.parseAsRoot(arguments.words)
   }
 
-  /// Says on standard error what went wrong, or on standard output what was asked for (help, the version).
+  /// Prints the error on standard error, or the requested text (help, the version) on standard output.
   ///
-  /// - Parameter arguments: nil where they could not be read.
+  /// - Parameter arguments: nil if they could not be read.
   private static func report(_ error: any Error, _ arguments: Arguments?) -> ExitStatus {
     guard let failure = failure(error, arguments) else {
       // Newlines alone: the last line of what zsh asked for is a blank, which its script takes away.

@@ -24,9 +24,9 @@ public struct OAuthClient: Sendable {
   ///
   /// - Parameters:
   ///   - id: the id that the server gave it.
-  ///   - secret: what proves that it is this client; nil for a program that people install, which can keep no secret.
-  ///   - server: where it asks.
-  ///   - scopes: what it asks for.
+  ///   - secret: the client's secret; nil for a program that people install, which can keep none.
+  ///   - server: its server.
+  ///   - scopes: the requested scopes.
   public init(id: String, secret: SecretForm? = nil, at server: AuthorizationServer, scopes: [String] = []) {
     self.id = id
     self.secret = secret
@@ -106,7 +106,7 @@ public struct OAuthClient: Sendable {
 
   enum Answer { case tokens(OAuthTokens), refused(OAuthFailure) }
 
-  /// What the token endpoint answers to `form`. An error may come with status 200, as GitHub's do.
+  /// The token endpoint's answer to `form`. An error may come with status 200, as GitHub's do.
   func answer(_ form: Form, _ cancellation: Cancellation?) throws -> Answer {
     var form = form
     let now = Date()

@@ -2,14 +2,14 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// What a server says when it refuses. Source: RFC 6749, 5.2; RFC 8628, 3.5.
+/// A server's refusal. Source: RFC 6749, 5.2; RFC 8628, 3.5.
 struct OAuthFailure {
   let code: String
   private let description: String?
 
   private static let longestDescription = 300
 
-  /// - Parameter form: what was sent; a description that gives one of its secrets away is left out.
+  /// - Parameter form: the request; a description that repeats one of its secrets is left out.
   init(_ answer: OAuthAnswer, _ code: String, _ form: Form) {
     // Codes are words (RFC 6749, 5.2); what else stands there is nothing to print.
     let isWord = code.utf8.count <= 64 && code.utf8.allSatisfy { $0 == UInt8(ascii: "_") || (0x61...0x7A).contains($0) }
@@ -28,7 +28,7 @@ struct OAuthFailure {
     description = nil
   }
 
-  /// - Parameter doing: what was refused, as a noun.
+  /// - Parameter doing: the refused request, as a noun.
   func error(_ doing: String, _ place: String, cure: String) -> StoreError {
     StoreError(
       .loginRefused, "the server refuses \(doing): \(code)" + (description.map { " (\($0))" } ?? ""), place: place, cure: cure)

@@ -3,22 +3,22 @@ internal import CofferPlatform
 public import CofferStorage
 public import FoundationEssentials
 
-/// What a login gives: an access token, and what renews it where the server hands that out.
+/// The tokens of a login: an access token, and a refresh token if the server hands one out.
 public struct OAuthTokens: Sendable {
-  /// What proves who asks, for as long as it lives.
+  /// The credential for requests, while it lives.
   public let access: SecretForm
   /// What renews it; nil where the server gave none.
   public let refresh: SecretForm?
   /// When the access token ends, somewhat early, so that it does not end on its way; nil where the server did not say.
   public let expires: Date?
-  /// What the token allows, by the server's words; nil where that is what was asked for.
+  /// The scope of the token, in the server's words; nil if it is the requested one.
   public let scope: String?
   /// How it is used: `Bearer` nearly always.
   public let type: String
 
   /// A token is renewed so many seconds before its end, at most: what clocks and requests take.
   static let longestSkew = 60.0
-  /// Seconds that a token lives at most, whatever a server says: ten years.
+  /// Seconds that a token lives at most, for any server: ten years.
   private static let longestLife = 315_360_000.0
 
   /// Source: RFC 6749, 5.1.
@@ -64,7 +64,7 @@ struct OAuthAnswer {
   /// Bytes of one of them, at most.
   private static let longestText = 4096
 
-  /// - Throws: `.damaged` for what is no JSON object with texts and numbers where they belong.
+  /// - Throws: `.damaged` for anything but a JSON object with texts and numbers in their places.
   init(_ body: borrowing SecretBytes, place: String) throws {
     try body.withUnsafeBytes { raw in
       var scanner = JSONScanner(raw, place: place, outcome: "check that the address is the server's; nothing was stored")

@@ -15,7 +15,7 @@ public struct OAuthToken: Codable, Sendable, SecretPayload {
   public let access: String
   /// How it is used: `Bearer` nearly always.
   public let type: String
-  /// What it allows; nil where the server said nothing.
+  /// Its scope; nil if the server did not say.
   public let scope: String?
   /// When it ends, in seconds since 1970; nil for never.
   private let ends: Double?
@@ -55,9 +55,9 @@ extension Session {
     }
   }
 
-  /// Logs `user` in with what a server gave: the tokens, the preferences and whatever else `body` sets are stored in one step.
+  /// Logs `user` in with a server's tokens: these, the preferences and all other values that `body` sets are stored in one step.
   ///
-  /// - Throws: what ``/Coffer/Session/login(as:_:)`` throws. Nothing has changed then.
+  /// - Throws: the errors of ``/Coffer/Session/login(as:_:)``. Nothing has changed then.
   public func login(
     as user: User, with tokens: OAuthTokens, _ keys: OAuthKeys, _ body: (Transaction) throws -> Void = { _ in }
   ) throws {
@@ -91,7 +91,7 @@ extension Session {
       guard let refresh = try router.value(for: keys.renewal) else {
         throw StoreError(.expired, "nothing renews the token", key: keys.credential.name, cure: "log in again")
       }
-      // Who had the turn before was refused with the same: asked again, a server may take it for stolen.
+      // The process with the turn before was refused with the same token: asked again, a server may take it for stolen.
       guard try refresh != seen.value || router.vault.version(of: keys.renewal.name) == seen.version else {
         throw StoreError(
           .loginRefused, "the server has just refused to renew the login for another task", key: keys.credential.name,
@@ -100,12 +100,12 @@ extension Session {
       let form = try refresh.withBytes { bytes in try bytes.withUnsafeBytes { SecretForm(try SecretBytes(copying: $0)) } }
       let tokens: OAuthTokens
       do { tokens = try await client.tokens(refreshing: form) } catch let error as StoreError where error.kind == .loginRefused {
-        // It is written as it is, which those who wait see. Never an error beside the one that is under way.
+        // It is written unchanged, so that waiting processes see a new version. Never an error beside the current one.
         do { try store(refresh, keys.renewal, replacing: refresh) } catch {}
         throw error
       }
-      // First: the server may take the old one for stolen from now on. Whoever dies in between has the new one, and an access
-      // token that has ended.
+      // First: the server may take the old one for stolen from now on. A process that dies in between leaves the new one, and an
+      // expired access token.
       if let next = tokens.refresh { try store(try Sealed(guarded: next.bytes.duplicate()), keys.renewal, replacing: refresh) }
       return try Sealed(OAuthToken(tokens))
     }

@@ -52,7 +52,7 @@ enum DetachedAgent {
       ["agent", "start", "--foreground", "--quiet", "--ready-fd", "3"] + times.arguments, ready.writing, context)
     ready.closeWriting()
     var waiting = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
-    // What the agent writes first: that clients can connect, or why it ends.
+    // The agent's first message: that clients can connect, or the reason for its end.
     var said = [UInt8](repeating: 0, count: 4096)
     let count = poll(&waiting, 1, patience) > 0 ? SecretReader.readOnce(ready.reading, &said, said.count) : 0
     guard count < 1 || said[0] != DetachedAgent.ready else { return }

@@ -49,7 +49,7 @@ final class AskedProgram {
     return child
   }
 
-  /// Reads what the program has written, behind the first `at` bytes of `buffer`; 0 at its end.
+  /// Reads the program's output into `buffer`, after the first `at` bytes; 0 at its end.
   func read(into buffer: inout SecretBytes, at: Int) throws -> Int {
     guard at < buffer.count else { throw Askpass.noAnswer(path, "its answer is longer than \(buffer.count) bytes") }
     try wait { output in

@@ -8,7 +8,7 @@ internal import CofferPlatform
 struct Pinentry: ~Copyable {
   private let path: String
   private let program: AskedProgram
-  /// What was read and not understood yet.
+  /// Text that was read and not parsed yet.
   private var text: SecretBytes
   private var count = 0
 
@@ -27,7 +27,7 @@ struct Pinentry: ~Copyable {
   consuming func secret(_ question: Question, within patience: Duration) throws -> SecretBytes {
     var answer = try SecretBytes(zeros: 0)
     try expectOK(&answer)
-    // What an older one does not know it says so of, and goes on without.
+    // An older pinentry refuses an unknown option, and continues without it.
     for option in Self.options { try ignored("OPTION \(option)", &answer) }
     try ignored("SETTITLE Coffer", &answer)
     try ignored("SETTIMEOUT \(patience.components.seconds)", &answer)
@@ -73,7 +73,7 @@ struct Pinentry: ~Copyable {
     }
   }
 
-  /// Reads the next line; what it has of the secret goes behind `answer`.
+  /// Reads the next line, and appends its part of the secret to `answer`.
   private mutating func next(_ answer: inout SecretBytes) throws -> Line {
     while true {
       let end = text.withUnsafeBytes { raw in raw.prefix(count).firstIndex(of: UInt8(ascii: "\n")) }
@@ -111,7 +111,7 @@ struct Pinentry: ~Copyable {
     return begins("OK") ? .ok : .other
   }
 
-  /// `answer` and what the bytes `range` of the line stand for.
+  /// `answer` followed by the decoded bytes `range` of the line.
   private func joined(_ answer: borrowing SecretBytes, _ range: Range<Int>) throws -> SecretBytes {
     var longer = try SecretBytes(zeros: answer.count + range.count)
     var at = answer.count

@@ -32,7 +32,7 @@ struct Audit: ~Copyable {
     private enum CodingKeys: String, CodingKey { case kind, service, account, what }
   }
 
-  /// Bytes of a password, at most, and one line: what is more is a file. Longer passwords are refused by most services.
+  /// Bytes of a password, at most, and one line: anything longer is a file. Most services refuse longer passwords.
   private static let longestPassword = 256
   private static let digest = SecretDigest.sha256
 

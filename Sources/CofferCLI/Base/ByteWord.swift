@@ -10,7 +10,7 @@ struct ByteWord: ExpressibleByStringLiteral, Sendable {
   init(_ text: String) { bytes = Array(text.utf8CString) }
   init(stringLiteral text: String) { self.init(text) }
 
-  /// For people: what is not UTF-8 is replaced.
+  /// For people: invalid UTF-8 is replaced.
   var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
   var isText: Bool { withBytes(UTF8Validity.isValid) }
   var isEmpty: Bool { bytes.count == 1 }

@@ -30,7 +30,7 @@ enum LikelyNames {
     return rest.prefix { $0 != "/" }
   }
 
-  /// `github.com, gitlab.com`: what an error's cure asks after; nil where nothing is near.
+  /// `github.com, gitlab.com`: the question in an error's cure; nil if nothing is near.
   static func question(_ names: [String]) -> String? {
     names.isEmpty ? nil : "did you mean \(names.map(Printable.line).joined(separator: ", "))?"
   }

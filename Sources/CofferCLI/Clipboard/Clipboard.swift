@@ -35,7 +35,7 @@ extension CompletionKind {
   static var clipboard: CompletionKind { .list(ClipboardTool.allCases.map(\.rawValue)) }
 }
 
-/// What the options say of the clipboard.
+/// The clipboard's options.
 struct ClipboardChoice {
   let clip: Bool
   let clearAfter: UInt64?
@@ -89,9 +89,9 @@ struct Clipboard {
   /// 0 for as long as nothing else is copied.
   let seconds: Int
 
-  /// Copies `value`, which people know as `what`.
+  /// Copies `value`, called `what` in messages.
   ///
-  /// - Throws: `.refused` for what a clipboard would change.
+  /// - Throws: `.refused` for a value that a clipboard would change.
   func copy(_ value: borrowing SecretBytes, _ what: String, _ context: Context) throws {
     let isText = value.withUnsafeBytes { UTF8Validity.isValid($0) && !$0.contains(0) && !$0.isEmpty }
     guard isText else {
@@ -104,7 +104,7 @@ struct Clipboard {
       keeper?.clearNow()
       throw error
     }
-    // Who ends this process meanwhile ends the tool as well, in another session, and has what it did cleared.
+    // A signal that ends this process must end the tool too, in another session, and clear its clipboard.
     let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
     var signals = HeldSignals(ends)
     do {

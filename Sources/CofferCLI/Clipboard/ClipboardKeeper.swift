@@ -90,7 +90,7 @@ struct ClipboardKeeperCommand: ParsableCommand {
   @Argument(help: .hidden) var seconds: Int
 
   func run() throws {
-    // What the shell had open stays open in who outlives it: a pipe would never end.
+    // A process that outlives the shell must not keep its files open: a pipe would never end.
     coffer_close_from(ClipboardKeeper.ready + 1)
     for end in [ClipboardKeeper.task, ClipboardKeeper.ready] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     signal(SIGHUP, SIG_IGN)

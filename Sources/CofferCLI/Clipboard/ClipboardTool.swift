@@ -49,10 +49,10 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     } catch { return false }
   }
 
-  /// Makes `value` the content of the clipboard, which others paste from; what is pasted by the middle button stays as it was.
+  /// Makes `value` the content of the clipboard, for pasting; the middle button's selection stays.
   ///
   /// - Parameter signals: those that end it: see ``BoundedCommand``.
-  /// - Throws: ``Unsure`` where the value may be there all the same.
+  /// - Throws: ``Unsure`` if the value may be there all the same.
   func put(_ value: borrowing SecretBytes, endsOn signals: [Int32]) throws {
     switch self {
     // A type of its own choosing would have wl-copy guess by the bytes.
@@ -64,9 +64,9 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  /// What the clipboard holds; nil where it holds something, and no text.
+  /// The content of the clipboard; nil if it has something else than text.
   ///
-  /// - Throws: `.io` where its owner, or the tool, does not tell.
+  /// - Throws: `.io` if its owner, or the tool, does not answer.
   func content() throws -> SecretBytes? {
     let words: [String], kinds: [String]
     switch self {

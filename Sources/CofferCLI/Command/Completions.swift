@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferDefaults
 internal import CofferVault
 
-/// What a shell may offer. A completion never asks, never speaks, and has nothing to offer where something is wrong.
+/// Suggestions for a shell. A completion never asks, never prints an error, and has no suggestions after a failure.
 enum Completions {
   static let services = CompletionKind.custom { words, _, prefix in
     list(words) { context in
@@ -45,7 +45,7 @@ enum Completions {
     }
   }
 
-  /// What is said of the item that stands on the line, by the names that `--field` takes.
+  /// The described fields of the item on the line, by the names that `--field` takes.
   static let fields = CompletionKind.custom { words, _, _ in
     list(words) { context in
       let items = try context.silentItems()
@@ -77,7 +77,7 @@ enum Completions {
     return list(words) { context in Set((try references(text, context.silentItems()) ?? []).map { "\(name)=\($0)" }) }
   }
 
-  /// As much of what was typed as surely is a beginning of a name: not where a shell's quotes are in it.
+  /// The typed text, if it certainly begins a name: not if it has a shell's quotes.
   private static func beginning(_ prefix: String) -> String { prefix.utf8.allSatisfy(isPlain) ? prefix : "" }
 
   static let domains = CompletionKind.custom { words, _, _ in
@@ -117,10 +117,10 @@ enum Completions {
     }
   }
 
-  /// What the shell's script takes for `name`.
+  /// The shell script's spelling of `name`.
   ///
-  /// bash expands the words it is given (bash(1), `compgen -W`): what is not escaped there would be run. In zsh a colon, which
-  /// many a service has, would begin a description (zshcompsys(1), `_describe`).
+  /// bash expands the words it is given (bash(1), `compgen -W`), so an unescaped word would be run. In zsh a colon, which many a
+  /// service has, would begin a description (zshcompsys(1), `_describe`).
   private static func spelt(_ name: String) -> String {
     switch CompletionShell.requesting {
     case .bash?: escaped(name) { !isPlain($0) }
@@ -151,10 +151,10 @@ enum Completions {
 }
 
 extension Context {
-  /// The items of the vault where something opens it at once and without a question: the agent, or a key file or an identity that
-  /// the environment names.
+  /// The items of the vault, if it opens at once and without a question: by the agent, or by a key file or an identity in the
+  /// environment.
   ///
-  /// - Throws: what a completion keeps to itself.
+  /// - Throws: errors that a completion does not print.
   fileprivate func silentItems() throws -> VaultItems {
     if let items = try agentItems() { return items }
     let sources = CredentialSources(self)

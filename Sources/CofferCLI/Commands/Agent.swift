@@ -31,7 +31,7 @@ struct AgentStartCommand: Command {
       try DetachedAgent.start(times, context)
       return try AgentReport(context.agentStatus()).print(context, json: options.json)
     }
-    // What the shell had open stays open in who outlives it: a pipe would never end.
+    // A process that outlives the shell must not keep its files open: a pipe would never end.
     if let readyFd { coffer_close_from(readyFd + 1) }
     // Before there are threads, so that no thread but this one takes a signal.
     let held = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGUSR1])
@@ -72,7 +72,7 @@ struct AgentStartCommand: Command {
     func run(_ server: AgentServer) {
       do throws(StoreError) { try server.run() } catch { failure.withLock { $0 = error } }
       over.store(true, ordering: .releasing)
-      // Whoever waits for signals shall look.
+      // Wakes the thread that waits for signals.
       kill(getpid(), SIGTERM)
     }
   }

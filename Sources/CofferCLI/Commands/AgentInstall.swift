@@ -54,7 +54,7 @@ struct ServiceFile {
   private let name: String
   private static let largest = 64 * 1024
 
-  /// - Parameter name: what it is called in an error.
+  /// - Parameter name: its name in an error.
   init(_ file: FilePath, _ text: String, as name: String = "file") {
     self.file = file
     self.text = text

@@ -71,8 +71,8 @@ struct LogoutCommandAt<Place>: OpeningCommand {
 }
 
 extension LogoutCommandAt {
-  /// Takes a token back at its server. Never an error: the login goes in any case, and the person is told what the server still
-  /// takes.
+  /// Takes a token back at its server. Never throws: the login goes in any case, and a note says which token the server still
+  /// accepts.
   private func revoke(_ name: ItemName, _ items: VaultItems, _ context: Context) {
     do {
       guard let item = try items.item(name), let client = try RenewableLogin.client(of: item, in: items) else { return }

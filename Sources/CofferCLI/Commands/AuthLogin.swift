@@ -127,7 +127,7 @@ struct LoginCommandAt<Place>: OpeningCommand {
     }
   }
 
-  /// Has the server forget what the vault could not take: nobody has it.
+  /// Revokes tokens that the vault could not take: nobody has them.
   private func takeBack(_ tokens: OAuthTokens, _ client: OAuthClient, _ context: Context) {
     let isTakenBack: Bool
     // Never an error beside the one that is under way.

@@ -54,7 +54,7 @@ struct AuthProviderAddCommand: OpeningCommand {
     }
     let servers = LoginServers(context: context)
     let added = LoginServer(place: place, client: client, scopes: server.scope, authority: try server.authority())
-    // What the name had before is the secret of another client, and for another server perhaps.
+    // The name's previous secret belongs to another client, and perhaps to another server.
     if let secret = try server.secret() {
       try context.items().set(LoginServers.secret(secret, of: added), for: LoginServers.secretName(name), keeping: 0)
     } else {

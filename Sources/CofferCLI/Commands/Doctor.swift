@@ -42,7 +42,7 @@ struct DoctorCommand: Command {
     guard findings.allSatisfy({ $0.severity == .note }) else { throw Failure.said(.failed) }
   }
 
-  /// How many checks passed, and what the others found.
+  /// The number of passed checks, and the findings of the others.
   private static func lines(_ results: [(name: String, findings: [Finding])], quiet: Bool, _ display: Display) -> [String] {
     let passed = results.count { $0.findings.isEmpty }
     let sign = Style.green.text(Sign.done.text(display), display)

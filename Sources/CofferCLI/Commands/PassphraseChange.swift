@@ -59,6 +59,6 @@ struct PassphraseChange {
 }
 
 extension SlotKind {
-  /// Whether a passphrase is part of what opens the slot.
+  /// Whether a passphrase is part of the slot's secret.
   var hasPassphrase: Bool { self == .passphrase || self == .passphraseAndKeyFile }
 }

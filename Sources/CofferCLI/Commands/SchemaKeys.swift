@@ -57,7 +57,7 @@ enum SchemaFile {
   /// Bytes, at most: a key has some two hundred, and no program declares ten thousand.
   private static let largest = 4 << 20
 
-  /// - Throws: `.damaged` for what is no schema, `.newerFormat` for one of another version.
+  /// - Throws: `.damaged` for a file that is no schema, `.newerFormat` for one of another version.
   static func read(_ path: String) throws -> Schema {
     let place = path == "-" ? "standard input" : path
     let content = try PlainFile.read(path, limit: largest)

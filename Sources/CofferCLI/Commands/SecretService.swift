@@ -102,7 +102,7 @@ struct SecretServiceRunCommand: Command {
     return settings
   }
 
-  /// What a program is told that asks for a vault which coffer unlock refuses with `status`.
+  /// The error for a program that asks for a vault which coffer unlock refuses with `status`.
   private static func whyRefused(_ status: Int32) -> String? {
     guard let status = ExitStatus(rawValue: status), [.damaged, .untrusted, .newerVersion].contains(status) else { return nil }
     let meaning = status.meaning.prefix { $0 != ";" }
@@ -123,11 +123,11 @@ struct SecretServiceRunCommand: Command {
       do throws(StoreError) {
         try provider.run()
       } catch {
-        // What is wrong from the start is said as it is.
+        // A failure from the start is reported at once.
         isReady.store(provider.isReady, ordering: .releasing)
         failure.withLock { $0 = error }
       }
-      // Whoever waits for signals shall look.
+      // Wakes the thread that waits for signals.
       if !isWanted.load(ordering: .acquiring) { kill(getpid(), SIGTERM) }
     }
   }
@@ -144,7 +144,7 @@ struct UnlockingStarter: Sendable {
   }
 
   private static let keys = ["COFFER_KEY_FILE", "COFFER_PASSPHRASE_FILE", "COFFER_IDENTITY"]
-  /// Besides what says where things are and what opens the vault: what a program that asks needs for its window.
+  /// Beside the variables for places and unlocking: those that an asking program needs for its window.
   private static let inherited =
     keys + [
       "HOME", "PATH", "LANG", "TMPDIR", "TERM", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",

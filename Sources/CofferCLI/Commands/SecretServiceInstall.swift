@@ -34,7 +34,7 @@ struct SecretServiceInstallCommand: Command {
     tell(context)
   }
 
-  /// Says what is still missing until programs are answered.
+  /// Prints the steps that are still missing.
   private func tell(_ context: Context) {
     do throws(StoreError) {
       try SecretServiceProvider.reloadBus()
@@ -94,7 +94,7 @@ struct ServiceFiles {
   }
   private static let portals = FilePath("/usr/share/xdg-desktop-portal")
 
-  /// What the bus starts when a program asks; nil where nothing is installed.
+  /// The program that the bus starts on demand; nil if nothing is installed.
   ///
   /// - Returns: the program, and whether it is there.
   func installed() throws -> (program: String, isThere: Bool)? {
@@ -182,7 +182,7 @@ struct SecretServiceStatusCommand: Command {
     let installed: Bool
     let encrypts: Bool
     let agent: String
-    /// What is installed and not there.
+    /// The installed program that is missing.
     private let missing: String?
 
     private enum CodingKeys: String, CodingKey { case agent, bus, encrypts, installed, process, program }

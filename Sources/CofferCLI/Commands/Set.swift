@@ -72,7 +72,7 @@ struct SetCommand: OpeningCommand {
       guard plain else { throw nothingSays(router) }
     case .unknown(let error):
       guard plain else { throw nothingSays(router) }
-      // A locked vault is what is usual; anything else the user should know.
+      // A locked vault is usual; the user should know any other failure.
       guard let failure = Failure.of(error), failure.status != .locked else { break }
       context.note("whether the vault holds it too is unknown: \(failure.what)")
     }

@@ -30,7 +30,7 @@ struct StatusCommand: Command {
     try Output.line(text(answer, context))
   }
 
-  /// Who is logged in where, as far as the agent can say; nil where it cannot.
+  /// The logins, as far as the agent knows them; nil if it does not.
   private func logins(_ context: Context) throws -> [LoginJSON]? {
     context.questions = .nowhere
     do {
@@ -61,7 +61,7 @@ struct StatusCommand: Command {
     return Columns.align(rows)
   }
 
-  /// For a person, who knows what a domain is called and not the vault's id.
+  /// For a person, who knows a domain's name and not the vault's id.
   private func sheet(_ answer: Answer, _ context: Context, _ display: Display) -> String {
     var rows: [(name: String, text: String)] = []
     if let vault = answer.vault {
@@ -96,7 +96,7 @@ struct StatusCommand: Command {
 }
 
 extension LockedVault {
-  /// What the pins of this machine say against the vault; nil where they say nothing, as far as that shows without a key.
+  /// This machine's objections to the vault, as far as they show without a key; nil for none.
   var ageProblem: Failure? {
     do throws(StoreError) {
       try checkAge()

@@ -81,7 +81,7 @@ final class ChangeLines: Sendable {
   private let keys: Set<String>
   private let json: Bool
   private let note: @Sendable (String) -> Void
-  /// Held until every store is watched, so that whoever has seen a line knows that the next change of any store is told.
+  /// Held until every store is watched, so that the first line means that the next change of any store is printed.
   private let printing = Mutex(())
   private let end = WatchEnd()
 

@@ -20,18 +20,18 @@ final class Context {
   let yes: Bool
   /// Whether an option of the command names the vault.
   let isVaultNamed: Bool
-  /// What the command or the environment has in the place of a path to the vault and nobody gave it as a name: a mistyped one, or
-  /// a file here.
+  /// The value of the command or the environment in place of a path to the vault, if nobody gave a vault this name: a mistyped
+  /// name, or a file here.
   private(set) var unknownName: String?
   /// The options for unlocking that were given; nil for a command that opens no vault.
   let unlocking: UnlockingOptions?
   let input = StandardInput()
   /// Where a person may be asked for a secret.
   var questions = Questions.anywhere
-  /// Who asks for the vault and what for, in a sentence, where that is not the person at the terminal.
+  /// The caller and its purpose in a sentence, if it is not the person at the terminal.
   var reason: String?
 
-  /// What is read of a mirror; nil where the vault itself is asked.
+  /// The mirror to read; nil for the vault itself.
   private(set) var mirror: MirrorReading?
 
   /// - Parameters:
@@ -79,7 +79,7 @@ final class Context {
     }
   }
 
-  /// Whether a person reads what is planned before it is done, and can answer.
+  /// Whether a person reads the plan before it is carried out, and can answer.
   var showsPlans: Bool { !json && !quiet && questions == .anywhere && isatty(STDERR_FILENO) == 1 }
 
   /// Asks whether the command shall go on, where a person can answer.
@@ -88,7 +88,7 @@ final class Context {
     return try terminal.confirm(question)
   }
 
-  /// Whether a person sits at the terminal that the answer goes to, and may be offered what was not asked for.
+  /// Whether a person sits at the terminal that gets the answer, and may be offered more than was asked for.
   var offersMore: Bool {
     !quiet && !json && !yes && Display.output.isTerminal && Display.errors.isTerminal && isatty(STDIN_FILENO) == 1
   }
@@ -98,9 +98,9 @@ final class Context {
     note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")
   }
 
-  /// Says what was done, unless --quiet or an answer for a program is wanted: at a terminal with a sign that all is well.
+  /// Reports a success, unless --quiet or --json: at a terminal with a check mark.
   ///
-  /// - Parameter note: what is said elsewhere; nothing, unless given.
+  /// - Parameter note: the text elsewhere; nothing, unless given.
   func done(_ text: String, elsewhere note: String? = nil) {
     guard Display.errors.isTerminal else {
       if let note { self.note(note) }

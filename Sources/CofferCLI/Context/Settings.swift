@@ -4,10 +4,10 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// What the user has set about this program itself: preferences of a domain that the router has no key in.
+/// The user's settings of this program: preferences of a domain that the router has no key in.
 struct Settings {
   static let domain = Places.settingsDomain
-  /// What each setting is for, and what it takes.
+  /// The purpose and the values of each setting.
   static let agentAuto = "agent.auto", agentIdle = "agent.idle", agentLifetime = "agent.lifetime"
   static let historyKeep = "history.keep", trashDays = "trash.days"
 
@@ -15,7 +15,7 @@ struct Settings {
 
   init(_ context: Context) { self.context = context }
 
-  /// Whether the agent keeps what a person typed: on unless it is turned off. One that cannot be read is off, as a vault that
+  /// Whether the agent keeps typed secrets: on unless it is turned off. An unreadable setting counts as off, because a vault that
   /// stays locked does no harm.
   var keepsInAgent: Bool {
     switch form(Self.agentAuto) {
@@ -42,10 +42,10 @@ struct Settings {
   /// How many former contents of an item are kept: 10 unless set.
   var historyKeep: Int { count(Self.historyKeep, of: 0...VaultItem.longestHistory) ?? 10 }
 
-  /// For how many days a deleted item can be brought back: 30 unless set; 0 where what is deleted is gone.
+  /// For how many days a deleted item can be restored: 30 unless set; 0 removes it at once.
   var trashDays: Int { count(Self.trashDays, of: 0...3650) ?? 30 }
 
-  /// Until when what is deleted now can be brought back; nil where it goes for good.
+  /// Until when an item that is deleted now can be restored; nil removes it for good.
   var keptUntil: Date? {
     let days = trashDays
     return days > 0 ? Date().addingTimeInterval(Double(days) * 86_400) : nil

@@ -4,7 +4,7 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import CofferVault
 
-/// What opens the vault, said on the command line. Without any of these the environment is asked, then the terminal.
+/// Secrets for the vault on the command line. Without any of these the environment is asked, then the terminal.
 struct UnlockingOptions: ParsableArguments {
   // Of the same type as other numbers: see ClipboardOptions.
   @Option(

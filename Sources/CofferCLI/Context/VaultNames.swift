@@ -8,10 +8,10 @@ internal import FoundationEssentials
 struct VaultNames {
   let context: Context
 
-  /// What the setting of a name begins with.
+  /// The prefix of a name's setting.
   private static let prefix = "vault."
 
-  /// Whether `text` can be a name. What has a slash is a path, and stays one whatever names there are.
+  /// Whether `text` can be a name. A text with a slash is always a path.
   static func isName(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 64 && !text.hasPrefix(".") && !text.hasPrefix("-")
       && text.unicodeScalars.allSatisfy { $0 != "/" && $0 != " " } && Printable.line(text) == text

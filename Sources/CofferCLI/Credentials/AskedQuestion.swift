@@ -6,9 +6,9 @@ internal import CofferPlatform
 /// `(USER@HOST)`, so that it passes for none of ssh's own. Sources: OpenSSH's `sshconnect2.c` and `ssh-add.c`; git's
 /// `credential.c`.
 enum AskedQuestion: Equatable {
-  /// What opens the file of a private key.
+  /// The passphrase of a private key's file.
   case passphrase(ofKey: String)
-  /// What a user has at a machine.
+  /// A user's password at a machine.
   case password(user: String, host: String)
   case username(url: String)
   case urlPassword(url: String)

@@ -51,7 +51,7 @@ struct CargoProvider {
     private init() {}
     private static let none = Request()
 
-    /// What the item is called: as in the keychains that cargo itself keeps tokens in, or as cargo's configuration says.
+    /// The item's name: as in the keychains that cargo itself keeps tokens in, or as in cargo's configuration.
     var service: String { words.first ?? "cargo-registry:\(index)" }
     var account: String? { words.count > 1 ? words[1] : nil }
   }

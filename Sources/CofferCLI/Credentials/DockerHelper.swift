@@ -98,7 +98,7 @@ struct DockerHelper {
     let server = try server()
     context.reason = "docker wants to forget the password of \(server)."
     let items = try context.itemsToRead()
-    // Also what was deleted and can be brought back.
+    // Also deleted items that can be restored.
     let deleted = try items.deleted(service: Self.service(of: server)).map(\.item.name.item)
     let names = try Set(stored(server, items).map(\.name) + deleted)
     guard !names.isEmpty else { throw Refusal.notFound }

@@ -18,7 +18,7 @@ struct GitCredential {
 
   init() {}
 
-  /// What a message says of one.
+  /// The credential in a message.
   init(_ message: GitMessage) {
     password = message.secrets["password"]
     credential = message.secrets["credential"]

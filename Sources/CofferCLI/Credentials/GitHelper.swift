@@ -151,7 +151,7 @@ struct GitHelper {
 
   // MARK: store
 
-  /// Keeps what was just used with success. What is there already is not written again: git says so after every fetch.
+  /// Keeps a credential that was just used with success. A stored one is not written again: git reports one after every fetch.
   func store(_ service: String) throws {
     let credential = GitCredential(message)
     guard credential.password != nil || credential.credential != nil, !credential.isExpired, !isTrue("ephemeral") else { return }
@@ -165,8 +165,8 @@ struct GitHelper {
 
   // MARK: erase
 
-  /// Removes what was refused, also where it was deleted and can be brought back. Where git says which password that was, one
-  /// that was stored meanwhile stays.
+  /// Removes a refused credential, also a deleted one that can be restored. If git names the password, one that was stored in the
+  /// meantime stays.
   func erase(_ service: String) throws {
     try expireLogin()
     for item in try candidates(service) where try isRefused(item, { try credential(item.name) }) {

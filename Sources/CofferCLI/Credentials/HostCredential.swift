@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// A credential of the vault for a program that names what it wants by a URL, a host or the name of an item: the very item that
-/// git's helper or `coffer auth login` stored, so that there is one token, in one place.
+/// A credential of the vault for a program that asks by a URL, a host or the name of an item: the very item that git's helper or
+/// `coffer auth login` stored, so that there is one token, in one place.
 struct HostCredential {
   let name: ItemName
   let secret: SecretForm
@@ -92,7 +92,7 @@ struct HostCredential {
         secret.bytes.duplicate(), item.name.service, item.name.account, expires: nil)
     }
     var metadata = item.metadata
-    // What is known of the former one is not true of this.
+    // The description of the former value does not apply to this one.
     (metadata.expires, metadata.contentType) = (nil, "text/plain")
     try items.set(secret.with(metadata), for: item.name, if: item.isUnchanged, keeping: keeping)
   }
@@ -110,8 +110,8 @@ struct HostCredential {
 extension SecretForm {
   /// The same, for a program that takes a line of text.
   ///
-  /// - Parameter program: whose protocol it is.
-  /// - Throws: `.unsupported` for what is no line of UTF-8.
+  /// - Parameter program: the program of the protocol.
+  /// - Throws: `.unsupported` for a value that is no line of UTF-8.
   func line(of name: ItemName, for program: String) throws(StoreError) -> SecretForm {
     let isLine = bytes.withUnsafeBytes { raw in
       UTF8Validity.isValid(raw) && raw.allSatisfy { $0 != 0 && $0 != 0x0A && $0 != 0x0D }

@@ -12,7 +12,7 @@ struct Netrc {
   private let machines: [(host: String, credential: HostCredential)]
 
   /// - Parameter hosts: names of hosts or URLs, each perhaps with a user: `ada@example.com`.
-  /// - Throws: `.notFound`, `.expired`; `.unsupported` for what no netrc can hold.
+  /// - Throws: `.notFound`, `.expired`; `.unsupported` for a value that no netrc can hold.
   init(_ hosts: [String], in items: VaultItems) throws {
     var machines: [(host: String, credential: HostCredential)] = []
     for word in hosts {
@@ -22,7 +22,7 @@ struct Netrc {
       guard !machines.contains(where: { $0.host == origin.machine }) else {
         throw Failure.usage("'\(Printable.line(origin.machine))' is given twice", try: "one user for each host")
       }
-      // What an import made of a netrc has the machine's name alone, as a line of a netrc has.
+      // An import from a netrc has the machine's name alone, as a line of a netrc has.
       let found =
         try HostCredential.find(origin.service, origin.user, in: items)
         ?? HostCredential.get(origin.machine, origin.user, in: items)
@@ -40,7 +40,7 @@ struct Netrc {
     self.machines = machines
   }
 
-  /// What is masked in the command's output.
+  /// The secrets to mask in the command's output.
   var secrets: [SecretForm] { machines.map(\.credential.secret) }
 
   func text() throws -> SecretBytes {

@@ -5,8 +5,8 @@ internal import CofferStorage
 internal import CofferVault
 
 extension Checkup {
-  /// Whether what the vault holds can be read: its pages, for which no key is needed, and all of it where a key is at hand
-  /// without a question.
+  /// Whether the vault's content can be read: its pages, for which no key is needed, and all of it if a key is at hand without a
+  /// question.
   func content(_ check: String) -> [Finding] {
     let vault: LockedVault
     do { vault = try found.get() } catch { return [] }  // Said by the check of the vault.
@@ -47,8 +47,8 @@ extension Checkup {
     return true
   }
 
-  /// Whether the options or else the environment have secrets, all of them in files where they are in any: a pipe gives what it
-  /// has once, and to whom it was meant for.
+  /// Whether the options or else the environment have secrets, all of them in files: a pipe gives its content once, to its
+  /// intended reader.
   private var hasSecrets: Bool {
     get throws {
       let given =

@@ -28,7 +28,7 @@ extension Checkup {
     return findings
   }
 
-  /// What the environment tells others, and whether the files it names are closed to them.
+  /// Secrets in the environment, and the modes of the files that it names.
   func environment(_ check: String) -> [Finding] {
     var findings: [Finding] = []
     do {
@@ -134,8 +134,8 @@ extension Checkup {
     do { return try found.get().id } catch { return nil }  // Said by the check of the vault.
   }
 
-  /// Side files of SQLite without their vault: what they hold may be commits that nothing can be put together from any more, and
-  /// a vault that comes to stand beside them must not take them for its own.
+  /// Side files of SQLite without their vault: they may hold commits that can no longer be put together, and a new vault beside
+  /// them must not take them for its own.
   func sideFiles(_ check: String) -> [Finding] {
     guard let file, !FileFacts.exists(file) else { return [] }
     return ["-wal", "-shm", "-journal"].map { FilePath(file.string + $0) }.filter(FileFacts.exists).map { path in

@@ -3,11 +3,10 @@ internal import CofferPlatform
 internal import CofferVault
 
 extension Checkup {
-  /// Seconds that two clocks may differ: what a machine without a time service drifts in a month or two.
+  /// Seconds that two clocks may differ: the drift of a machine without a time service in a month or two.
   private static let clockTolerance = 60.0
 
-  /// What a server that has the vault says of itself: who listens, what its role may do, what its acknowledgements are worth, and
-  /// its clock.
+  /// The facts of the vault's server: its listeners, its role's rights, the worth of its acknowledgements, and its clock.
   func server(_ check: String) -> [Finding] {
     // Whoever cannot open the vault is told why by the check of that.
     if case .failure(let error) = found, (error as? StoreError)?.kind != .noVault { return [] }

@@ -22,7 +22,7 @@ struct Checkup {
   var checks: [(name: String, run: (String) -> [Finding])] {
     [("places", folders), ("vault", vault)] + (file == nil ? [("server", server)] : []) + [
       ("pins", pins), ("side files", sideFiles), ("leftovers", leftovers),
-      // After the agent, which is asked to look, and may lock for what it finds.
+      // After the agent, which is asked to look, and may lock because of its findings.
       ("agent", agent), ("content", content), ("sockets", sockets),
       ("file system", fileSystem), ("memory", memory), ("environment", environment), ("preferences", preferences),
       ("secret service", secretService), ("plain secrets", { SecretSearch(context: context).findings($0) }), ("editing", editing),
@@ -136,8 +136,7 @@ struct Checkup {
       }
   }
 
-  /// What `coffer inject -o` or `coffer defaults export` was about to put in its place, complete and with what it holds in the
-  /// clear.
+  /// A complete file, in the clear, that `coffer inject -o` or `coffer defaults export` was about to put in its place.
   private static func unfinished(_ check: String, _ folders: [FilePath]) -> [Finding] {
     Set(folders.flatMap { AtomicFile.abandoned(in: $0) }).sorted { $0.string < $1.string }.map { path in
       Finding(

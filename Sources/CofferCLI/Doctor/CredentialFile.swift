@@ -4,14 +4,14 @@ internal import SystemPackage
 /// A file in which another program keeps credentials in the clear, as its own documentation says.
 struct CredentialFile {
   let path: FilePath
-  /// What stands in the file where it holds a secret, and what shows that a variable stands there instead.
+  /// The sign of a secret in the file, and the sign of a variable in its place.
   let sign: String, variable: String?
   /// Who keeps what there.
   let owner: String
   let cure: String
-  /// What reads it, so that its entries can move into the vault; nil where nothing does.
+  /// The format that reads it, so that its entries can move into the vault; nil if none does.
   var format: ImportFormat?
-  /// How the program gets what it no longer finds in the file; nil where a helper gives it that.
+  /// The program's new source of the credentials; nil if a helper gives them.
   var afterwards: String?
 
   /// The program, as `owner` begins with it.

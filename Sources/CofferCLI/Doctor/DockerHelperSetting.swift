@@ -3,7 +3,7 @@ internal import CofferStorage
 
 /// Has docker ask `docker-credential-coffer`.
 enum DockerHelperSetting {
-  /// What a configuration says of the helper for all servers.
+  /// A configuration's helper for all servers.
   private struct Setting {
     /// The helper; nil where none is named, by an empty text or `null` either.
     let name: String?

@@ -19,9 +19,9 @@ final class DoctorFix {
 
   init(_ context: Context) { self.context = context }
 
-  /// Moves what it can; ``rows`` tells of it, after a failure too.
+  /// Moves the secrets that can be moved; ``rows`` lists them, after a failure too.
   ///
-  /// - Throws: a failure of status 77 where nobody can be asked and nobody said yes.
+  /// - Throws: a failure of status 77 if nobody can be asked and nobody said yes.
   func run() throws {
     let search = SecretSearch(context: context)
     let (looked, keys) = (search.files().filter { $0.file.format != nil }, search.preferences())

@@ -26,11 +26,11 @@ struct GitHelperSetting {
     return program.map { $0.isLetter || $0.isNumber || "/._-+@%,:".contains($0) ? String($0) : "\\\($0)" }.joined()
   }
 
-  /// Has git ask coffer beside what it asks already.
+  /// Adds coffer to git's helpers.
   func add() throws {
     let settings = Dictionary(grouping: try GitConfig.helpers(), by: \.key).mapValues { $0.map(\.value) }
     try add(to: GitConfig.helper, settings[GitConfig.helper] ?? [])
-    // An empty value takes back what stands before it, for the servers of its key.
+    // An empty value cancels the values before it, for the servers of its key.
     for (key, values) in settings where key != GitConfig.helper && values.contains("") && values.contains(where: Self.isStore) {
       try add(to: key, values)
     }
@@ -41,7 +41,7 @@ struct GitHelperSetting {
     let key = "credential.https://\(host).helper"
     let values = try GitConfig.helpers().filter { $0.key == key }.map(\.value)
     guard values.suffix(after: \.isEmpty) != [helper] || !values.contains("") else { return }
-    // An empty value takes back what stands before it.
+    // An empty value cancels the values before it.
     for value in ["", helper] { try GitConfig.add(value, to: key) }
     context.note("git asks coffer alone for \(host) from now on: \(key)")
   }
@@ -59,8 +59,8 @@ struct GitHelperSetting {
     context.note("git asks coffer from now on: git config --global --add \(key) \(Self.quoted(helper))")
   }
 
-  /// Ends what asks for nothing any more, and keeps each `store` to the servers of which its files have lines: git writes each
-  /// password that it used to all helpers that it asks.
+  /// Removes settings without a use, and limits each `store` to the servers in its files: git writes each used password to all of
+  /// its helpers.
   func settle() throws {
     let search = SecretSearch(context: context)
     let own = try search.gitStores(included: false)

@@ -4,7 +4,7 @@ internal import CofferPlatform
 internal import CofferVault
 internal import SystemPackage
 
-/// A file of another program, open from before its secrets are elsewhere until what it was on the disk is overwritten.
+/// A file of another program, open from before its secrets are elsewhere until its old bytes on the disk are overwritten.
 struct ScrubbedFile: ~Copyable {
   /// The file itself, where a symbolic link leads to it.
   let path: FilePath
@@ -21,7 +21,7 @@ struct ScrubbedFile: ~Copyable {
     self.text = text
   }
 
-  /// - Throws: `.denied` for a file of somebody else or one that cannot be written, and for what is no file; `.tooLarge`.
+  /// - Throws: `.denied` for another user's file, for one that cannot be written, and for anything but a file; `.tooLarge`.
   static func open(_ given: FilePath) throws -> ScrubbedFile {
     let path = try target(of: given)
     let descriptor = coffer_open(path.string, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
@@ -51,10 +51,10 @@ struct ScrubbedFile: ~Copyable {
     return FilePath(found)
   }
 
-  /// Puts the file without `cuts` in its place, in one step, and then overwrites what it was.
+  /// Replaces the file by one without `cuts`, in one step, and then overwrites the old one.
   ///
-  /// - Returns: whether the old bytes were overwritten: not where the file has another name, which may be meant to keep them.
-  /// - Throws: `.conflict` where another program wrote the file meanwhile; it stays as it is then.
+  /// - Returns: whether the old bytes were overwritten: not if the file has another name, which may be meant to keep them.
+  /// - Throws: `.conflict` if another program wrote the file in the meantime; it stays as it is then.
   func replace(_ cuts: [ImportedEntry.Cut]) throws -> Bool {
     let rest = try remainder(cuts.sorted { $0.range.lowerBound < $1.range.lowerBound })
     try rest.withUnsafeBytes { raw in

@@ -21,7 +21,7 @@ struct SecretMove {
   let ask: (String) throws -> Bool
   let tell: (String, Outcome) throws -> Void
 
-  /// What the vault has of what an entry says.
+  /// The vault's knowledge of an entry.
   private enum Held {
     case nothing, all
     /// The value, and not yet all of the attributes.
@@ -86,7 +86,7 @@ struct SecretMove {
       }
       found = try format.entries(in: text, place: place)
     } catch {
-      // As it would say for an import, without what it says is to be done for one.
+      // As for an import, without an import's advice.
       try tell(file.path.string, .kept(Self.reason(error)))
       return nil
     }
@@ -107,9 +107,9 @@ struct SecretMove {
     return failure.detail.map { "\(failure.what): \($0)" } ?? failure.what
   }
 
-  /// The entries that may go, and that whoever is asked wants to go.
+  /// The entries that may go, and that the user wants to move.
   ///
-  /// - Parameter obstacle: why none of them may go.
+  /// - Parameter obstacle: the reason why none of them may go.
   private func choose(_ entries: [Entry], _ obstacle: String?) throws -> [Entry] {
     var (chosen, kept) = ([Entry](), 0)
     var keptServers: Set<String> = []
@@ -156,7 +156,7 @@ struct SecretMove {
     return said.keys.allSatisfy { has[$0] != nil } ? .all : .value
   }
 
-  /// What the file says of the item beside its secrets, and nobody knows once it is cut. The address is in the name too.
+  /// The file's facts about the item beside its secrets, which are lost once the entry is cut. The address is in the name too.
   private static func attributes(of item: ImportedItem) -> [String: String] {
     item.form.metadata.attributes.filter { $0.key != "url" }
   }
@@ -175,7 +175,7 @@ struct SecretMove {
 
   /// Stores the entry in one transaction, and reads it back.
   ///
-  /// - Parameter again: also what the vault has already.
+  /// - Parameter again: also parts that the vault has already.
   private func store(_ entry: Entry, again: Bool) throws {
     let changes = try entry.items.compactMap { item -> ItemChange? in
       switch try held(item) {

@@ -5,7 +5,7 @@ internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// Secrets that lie where anyone who has the file can read them.
+/// Secrets in places where any reader of a file gets them.
 struct SecretSearch {
   let context: Context
 
@@ -88,7 +88,7 @@ struct SecretSearch {
     let unseen: String?
   }
 
-  /// What other programs keep in the clear where nobody gave them a better place, and what of it cannot be looked at.
+  /// The files in which other programs keep secrets in the clear, and those among them that cannot be read.
   func files() -> [Looked] {
     guard let home else { return [] }
     let standard = CredentialFile.gitStandard(home: home, config: config(home))
@@ -125,10 +125,10 @@ struct SecretSearch {
   /// Bytes of such a file that are looked at.
   private static let largestFile = 1 << 20
 
-  /// What the file holds; nil where there is none.
+  /// The content of the file; nil if there is none.
   private static func text(_ path: FilePath) throws -> String? {
     guard let status = try FileStatus(at: path) else { return nil }
-    // A pipe would have whoever opens it wait, and a device might have no end.
+    // Opening a pipe might wait, and a device might have no end.
     guard status.isRegular else {
       throw StoreError(.denied, "it is no regular file", place: path.string, cure: "look who made it")
     }

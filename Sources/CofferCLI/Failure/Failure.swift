@@ -40,7 +40,7 @@ struct Failure: Error {
   static let terminated = Failure(.terminated, kind: "terminated", "terminated", cure: nil)
   /// The reader of our output went away. Said to nobody: `coffer list | head -1` is no mistake.
   static let pipeClosed = Failure(.pipeClosed, kind: "pipeClosed", "the reader closed the pipe", cure: nil)
-  /// What a command has to say cannot be written. It says so after it has done its work.
+  /// A command's output cannot be written. Reported after the work is done.
   static func unwritable(_ code: Int32, place: FilePath) -> Failure {
     let error = StoreError(errno: code, "write the output", place: place)
     return Failure(

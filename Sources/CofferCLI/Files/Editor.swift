@@ -5,10 +5,10 @@ internal import SystemPackage
 
 /// The user's editor on a secret.
 enum Editor {
-  /// Lends `value` to the editor and returns what it became.
+  /// Lends `value` to the editor and returns the edited one.
   ///
-  /// - Throws: `.refused` where no file system is in memory; a failure when the editor fails or is killed. The value is wiped
-  ///   either way.
+  /// - Throws: `.refused` if no file system is in memory; a failure if the editor fails or is killed. The value is wiped either
+  ///   way.
   static func edit(_ value: borrowing SecretBytes, limit: Int, places: Places) throws -> SecretBytes {
     let folder = try MemoryFolder(places)
     let file = folder.path.appending("value").string

@@ -31,9 +31,9 @@ enum PlainFile {
     return try content(of: descriptor, limit: limit, place)
   }
 
-  /// The content of the file at `path`, which nobody but this user and root can have written; nil where nothing is there.
+  /// The content of the file at `path`, which only this user and root can have written; nil if nothing is there.
   ///
-  /// - Parameter name: what it is called in an error.
+  /// - Parameter name: its name in an error.
   /// - Throws: `.denied` for one that another user owns or could write, and for a link; `.tooLarge` past `limit` bytes.
   static func readOwn(_ path: FilePath, as name: String, limit: Int) throws -> Data? {
     // Another one's pipe is not waited at.
@@ -45,7 +45,7 @@ enum PlainFile {
       throw StoreError(errno: code, "open the \(name)", place: path)
     }
     defer { close(descriptor) }
-    // Of what is open, and not of what stands at the path by then.
+    // Of the open file, not of the one at the path by then.
     let status = try FileStatus(of: descriptor, place: path)
     guard status.isRegular else { throw denied("the \(name) is no file", path, "remove what stands in its place") }
     guard status.owner == geteuid() || status.owner == 0 else {
@@ -94,7 +94,7 @@ enum PlainFile {
     let descriptor = coffer_open(path, O_WRONLY | (isGiven ? O_TRUNC : 0) | O_CLOEXEC, 0)
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the file", place: place) }
     defer { close(descriptor) }
-    // What was looked at may have been replaced since, and a file is written in one step or not at all.
+    // The checked file may have been replaced since, and a file is written in one step or not at all.
     guard try isGiven || !FileStatus(of: descriptor, place: place).isRegular else {
       throw StoreError(.busy, "a file took the place of a pipe or a device just now", place: path, cure: "try again")
     }
@@ -128,14 +128,14 @@ enum SecretOutputFile {
     let descriptor = coffer_open(path, O_WRONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the output", place: FilePath(path)) }
     defer { close(descriptor) }
-    // What was looked at may have been replaced since.
+    // The checked file may have been replaced since.
     guard fstat(descriptor, &facts) == 0 else { throw StoreError(errno: errno, "look at the output", place: FilePath(path)) }
     guard isGiven || mayWrite(facts.st_mode, owner: facts.st_uid, user: geteuid()) else { throw foreign(path) }
     try content.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
   }
 
-  /// Whether `user` may write secrets through what is no file in one step and belongs to `owner`: into a pipe or a device of
-  /// their own or of root, such as /dev/null. A file that has come there meanwhile would be written without a step.
+  /// Whether `user` may write secrets directly, not in one step, into a non-file of `owner`: into a pipe or a device of their own
+  /// or of root, such as /dev/null. A file that has come there in the meantime would be written without a step.
   static func mayWrite(_ mode: mode_t, owner: uid_t, user: uid_t) -> Bool {
     mode & S_IFMT != S_IFREG && (owner == user || owner == 0)
   }

@@ -36,9 +36,9 @@ final class MemoryFolder {
   /// Holds the folder's lock, which says that its maker lives.
   private let descriptor: Int32
 
-  /// Wipes those that a maker left who was killed, and makes one.
+  /// Wipes those of killed makers, and makes one.
   ///
-  /// - Throws: `.refused` where no file system is in memory.
+  /// - Throws: `.refused` if no file system is in memory.
   init(_ places: Places) throws {
     for folder in Self.abandoned(places) { Self.wipe(folder) }
     guard let parent = Self.parents(places).first(where: Self.isInMemory) else {

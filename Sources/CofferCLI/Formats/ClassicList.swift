@@ -74,7 +74,7 @@ enum ClassicList {
 /// of it takes nearly any text for a list and writes its complaints to standard error.
 struct ClassicListReader {
   private var rest: Substring.UnicodeScalarView
-  /// Collections within each other, at most: what the plain store takes, and a bound on recursion.
+  /// Collections within each other, at most: the plain store's limit, and a bound on recursion.
   private static let deepest = 32
 
   /// The value that all of `text` is; nil when it is none.

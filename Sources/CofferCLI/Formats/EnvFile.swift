@@ -19,7 +19,7 @@ struct EnvFile {
 
   /// The entries in their order.
   ///
-  /// - Throws: `.damaged`, naming the line and never what stands there.
+  /// - Throws: `.damaged`, naming the line and never its text.
   static func read(_ file: borrowing SecretBytes, place: String) throws -> [Entry] {
     try file.withUnsafeBytes { raw in
       var reader = EnvFile(bytes: raw, place: place)

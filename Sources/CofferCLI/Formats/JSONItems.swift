@@ -10,7 +10,7 @@ enum JSONItems {
 
   /// Reads `{"coffer":1,"items":[…]}`, or the list alone.
   ///
-  /// - Throws: `.damaged`, naming the line and never what stands there; `.newerFormat`.
+  /// - Throws: `.damaged`, naming the line and never its text; `.newerFormat`.
   static func read(_ file: borrowing SecretBytes, place: String) throws -> [ImportedItem] {
     try file.withUnsafeBytes { raw in
       var scanner = JSONScanner(raw, place: place)
@@ -38,7 +38,7 @@ enum JSONItems {
       place: place, cure: "update coffer")
   }
 
-  /// What stands in one item. A field of another name is refused: a misspelt one would be lost without a word.
+  /// The fields of one item. An unknown field is refused: a misspelt one would be lost silently.
   private static func item(_ scanner: inout JSONScanner, _ place: String) throws -> ImportedItem {
     var service: String?
     var account = ""

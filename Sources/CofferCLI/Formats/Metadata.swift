@@ -35,7 +35,7 @@ enum Attributes {
 
 /// `--type`: what programs go by that show a value.
 enum MediaType {
-  /// - Throws: a usage failure for what is no media type; an empty one says nothing of the value. Source: RFC 6838, section 4.2.
+  /// - Throws: a usage failure for an invalid media type; an empty one means none. Source: RFC 6838, section 4.2.
   static func check(_ type: String) throws(Failure) {
     let essence = type.prefix { $0 != ";" }
     let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
@@ -51,11 +51,11 @@ enum MediaType {
   }
 }
 
-/// `--expires`: a moment, a day, a time from now, never, or what it was.
+/// `--expires`: a moment, a day, a time from now, never, or unchanged.
 enum Expiry: Equatable {
   case at(Date), never, keep
 
-  /// When; nil where that is never, or what it was.
+  /// The date; nil for never, or unchanged.
   var date: Date? { if case .at(let date) = self { date } else { nil } }
 
   init(_ text: String) throws(Failure) {

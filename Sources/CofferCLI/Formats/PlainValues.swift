@@ -52,7 +52,7 @@ enum PlainType: String, CaseIterable, EnumerableFlag {
     }
   }
 
-  /// Numbers that no `Double` comes near would become infinite without a word: infinity is what is called so.
+  /// Numbers beyond `Double` would silently become infinite: only a word for infinity is.
   private static func real(_ text: String) -> Double? {
     guard let number = Double(text) else { return nil }
     return number.isFinite || !text.contains(where: \.isNumber) ? number : nil

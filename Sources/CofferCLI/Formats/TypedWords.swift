@@ -67,8 +67,8 @@ enum TypedWords: Equatable {
   /// Whether macOS's `defaults` takes `text` for a truth value: defaults(1), -bool. `coffer set --bool` knows on and off as well.
   private static func isTruth(_ text: String) -> Bool { ["true", "false", "yes", "no", "1", "0"].contains(text.lowercased()) }
 
-  /// A word without a flag is text, unless it begins as a property list does, as macOS has it. One that then turns out to be
-  /// none is refused: neither half a list nor a list that became text is what was meant.
+  /// A word without a flag is text, unless it begins as a property list does, as on macOS. A broken list is refused: nobody meant
+  /// half a list, or a list as text.
   private static func untyped(_ word: String) throws(Failure) -> PlainForm {
     guard let first = word.first(where: { !$0.isWhitespace }), "{(<".contains(first) else { return .string(word) }
     if let form = ClassicListReader.parse(word) { return form }
@@ -78,9 +78,9 @@ enum TypedWords: Equatable {
       try: "-string before text; '{ key = value; }', '(a, b)', '<0f00>' or XML for a list; coffer set --json for JSON")
   }
 
-  /// What becomes of `old` under `key`.
+  /// The new value of `old` under `key`.
   ///
-  /// - Throws: `.undecodable` when something is to be added to what is no collection of that kind.
+  /// - Throws: `.undecodable` if something is to be added to a value that is no collection of that kind.
   func applied(to old: PlainForm?, under key: String) throws(StoreError) -> PlainForm {
     switch (self, old) {
     case (.replace(let form), _): return form

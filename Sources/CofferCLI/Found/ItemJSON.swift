@@ -39,8 +39,7 @@ struct ItemJSON: Encodable {
     bytes = item.valueBytes
   }
 
-  /// What is said of an item beside its attributes, in the order it is shown; `--field` reads it by these names before anything
-  /// else.
+  /// The description of an item beside its attributes, in the order it is shown; `--field` reads it by these names first.
   var description: [(String, String)] {
     [
       ("service", service), ("account", account), ("label", label), ("type", type), ("created", created), ("modified", modified),

@@ -47,7 +47,7 @@ enum ItemTable {
     }
   }
 
-  /// For a person, who wants to know as well what is new and what has expired.
+  /// For a person, with marks for new and expired items.
   static func table(_ items: [VaultItem], _ time: LocalTime = LocalTime()) -> Table {
     Table(
       columns: [

@@ -87,12 +87,12 @@ final class Bus {
     return .microseconds(until > now ? Int64(clamping: until - now) : 0)
   }
 
-  /// What the system says of a connection whose other end is gone.
+  /// The system's errors for a connection whose other end is gone.
   private static let ends: Set<Int32> = [ECONNRESET, ECONNABORTED, ENOTCONN, EPIPE, ESHUTDOWN]
 
-  /// What comes next; nil where nothing has.
+  /// The next message; nil if there is none.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` where the bus went away.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` if the bus went away.
   func next() throws(StoreError) -> BusMessage? {
     while true {
       var raw: OpaquePointer?
@@ -120,7 +120,7 @@ final class Bus {
 
   /// Calls a method and waits for the answer.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` with what was answered.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` with the answer's error.
   func call(
     _ destination: String, _ path: String, _ interface: String, _ member: String,
     _ put: (BusMessage) throws(Refusal) -> Void
@@ -153,7 +153,7 @@ final class Bus {
     return true
   }
 
-  /// Who has `name`: the name of the connection and its process; nil where nobody has.
+  /// The owner of `name`: the name of the connection and its process; nil if there is none.
   func owner(of name: String) throws(StoreError) -> (connection: String, process: Int32)? {
     let has = try ask("NameHasOwner") { (message) throws(Refusal) in try message.put(name) }
     guard try answered({ () throws(Refusal) in try has.flag() }) else { return nil }

@@ -8,7 +8,7 @@ final class BusMessage {
   let raw: OpaquePointer
   let bus: Bus
   var library: coffer_sdbus { bus.library }
-  /// Bytes of texts and arrays that were read from it: what a call holds while it waits.
+  /// Bytes of texts and arrays that were read from it, which a call holds while it waits.
   private(set) var bytesRead = 0
 
   /// Takes over a reference of sd-bus.
@@ -143,7 +143,7 @@ extension BusMessage {
     try require(container("v", contents, body))
   }
 
-  /// What the variant that comes next holds.
+  /// The type in the next variant.
   func variantContents() throws(Refusal) -> String {
     var (type, contents) = (CChar(0), UnsafePointer<CChar>?.none)
     try check(library.peek_type(raw, &type, &contents))

@@ -45,7 +45,7 @@ struct Refusal: Error, Equatable, Sendable {
   static func denied(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.AccessDenied", text) }
   static func failed(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.Failed", text) }
 
-  /// What a client is told of an error of the vault. A vault that was rolled back, is missing or damaged is an error: an empty
+  /// The client's error for an error of the vault. A vault that was rolled back, is missing or damaged is an error: an empty
   /// answer would tell a program that it has no credentials, and it would make new ones.
   init(_ error: StoreError, at path: String) {
     let text = "\(error.what); \(error.cure)"

@@ -1,4 +1,4 @@
-/// What an object answers to: the one table by which calls are checked and objects describe themselves.
+/// The interface of an object: the one table by which calls are checked and objects describe themselves.
 struct Interface: Sendable {
   struct Method: Sendable {
     let name: String

@@ -10,7 +10,7 @@ enum ObjectPath: Hashable, Sendable {
   case session
   case prompt
   case portal
-  /// What is only on the way to others.
+  /// A path on the way to others.
   case folder(String)
 
   static let root = "/org/freedesktop/secrets"

@@ -23,7 +23,7 @@ final class AgentWatch: Sendable {
     try DetachedThread.start(stackBytes: 1 << 20, place: "secret service") { self.run() }
   }
 
-  /// Ends it with what it hears next.
+  /// Ends it at the next notice.
   func stop() {
     isStopped.store(true, ordering: .relaxed)
     bell.ring()
@@ -37,7 +37,7 @@ final class AgentWatch: Sendable {
         if now != known { inbox.post(.moment(now)) }
         known = now
       } catch {
-        // Nobody holds the vault: that is as good as locked. What is wrong is said to clients, by the questions that they ask.
+        // A vault that nobody holds counts as locked. Clients get the error when they ask.
         if known != nil { inbox.post(.moment(nil)) }
         known = nil
         awaitAgent()

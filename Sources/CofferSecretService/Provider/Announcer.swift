@@ -1,6 +1,6 @@
 internal import CofferPlatform
 
-/// Tells clients what they have not asked for. Of the bus's thread.
+/// Sends signals to clients. Of the bus's thread.
 final class Announcer {
   private let bus: Bus
   /// Takes over each signal.
@@ -66,7 +66,7 @@ final class Announcer {
     }
   }
 
-  /// Tells in what the collections differ.
+  /// Signals the differences between the collections.
   func tell(from old: CollectionBook, to new: CollectionBook) {
     guard old != new else { return }
     for collection in old.collections where new[collection.name] == nil {

@@ -2,7 +2,7 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import Synchronization
 
-/// What other threads have for the bus's thread.
+/// Events of other threads for the bus's thread.
 final class Inbox: Sendable {
   enum Event: Sendable {
     /// The work of a call is done.
@@ -11,7 +11,7 @@ final class Inbox: Sendable {
     case moment(AgentMoment?)
     /// A process that unlocks has ended.
     case tried(process: Int32)
-    /// What somebody else changed; nil where it could not be found out.
+    /// Changes by others; nil if they could not be found out.
     case surveyed(Survey?, cost: Duration)
     /// A prompt that needed nobody is over.
     case prompted(String)
@@ -43,7 +43,7 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Takes what is left, and nothing any more.
+  /// Takes the remaining events, and accepts no more.
   func close() -> [Event] { events.withLock { $0.take() } ?? [] }
 }
 

@@ -1,7 +1,7 @@
 internal import CofferAgent
 internal import CofferPlatform
 
-/// What each call means. A call is read here, on the bus's thread; what it asks for is done beside it.
+/// Reads each call on the bus's thread, and has its work done beside it.
 final class MethodCalls {
   private unowned let service: ServiceLoop
   private let properties: PropertyCalls
@@ -90,8 +90,8 @@ final class MethodCalls {
     }
   }
 
-  /// The path of the collection that an alias leads to. Before that is known it is the alias's own, which leads there with each
-  /// call: a program that got another collection would find nothing there, and store anew what it has.
+  /// The path of the collection behind an alias. Before that is known it is the alias's own, which leads there with each call: a
+  /// program that got another collection would find nothing there, and store its values again.
   private func path(behind alias: String) -> String {
     guard service.book.isRead || alias == CollectionState.session else { return ObjectPath.of(alias: alias) }
     return service.book.collection(behind: alias).map(ObjectPath.of(collection:)) ?? ObjectPath.none
@@ -167,7 +167,7 @@ final class MethodCalls {
       var (secrets, bytes) = ([(String, SecretForm)](), 0)
       for item in items {
         let secret: SecretForm
-        // What is not there is left out, as others have it. Whatever else is wrong is told.
+        // A missing item is left out, as in other services. Any other error is returned.
         do throws(Refusal) { secret = try vault.secret(item) } catch {
           guard error.name == Refusal.noSuchObject("").name else { throw error }
           continue

@@ -12,7 +12,7 @@ public struct OtherKeyring: Sendable {
   public let owner: ProviderOwner
   /// Its items as the Secret Service of Coffer keeps them: programs that stored them find them there.
   public private(set) var items: [ImportedItem] = []
-  /// The paths of what is locked: nobody is asked to unlock it.
+  /// The paths of locked items and collections: nobody is asked to unlock them.
   public private(set) var locked: [String] = []
 
   /// Reads all items of the provider, but for those that end with the session.
@@ -55,14 +55,14 @@ public struct OtherKeyring: Sendable {
           locked.append(path)
           continue
         }
-        // As the provider calls it, so that who imports again is told what is there already.
+        // The provider's own name, so that a second import finds the item.
         let item = try ItemName(service: VaultNaming.service(of: name), account: Self.name(of: path))
         items.append(ImportedItem(name: item, form: try bus.secret(path, session)))
       }
     }
   }
 
-  /// What the last part of a path stands for.
+  /// The name in the last part of a path.
   private static func name(of path: String) -> String {
     let element = path.split(separator: "/").last.map(String.init) ?? ""
     return PathElement.decode(element) ?? element
@@ -94,7 +94,7 @@ extension Bus {
     try property("Locked", of: path, interface, "b") { (answer) throws(Refusal) in try answer.flag() }
   }
 
-  /// The secret of an item, with what is said of it.
+  /// The secret of an item, with its metadata.
   fileprivate func secret(_ path: String, _ session: String) throws(StoreError) -> SecretForm {
     let label = try property("Label", of: path, .item, "s") { (answer) throws(Refusal) in try answer.string() }
     let attributes = try property("Attributes", of: path, .item, "a{ss}") { (answer) throws(Refusal) in try answer.attributes() }

@@ -9,7 +9,7 @@ final class PortalEnd: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Writes `secret`, which fits what is empty, and waits for nobody: a pipe is full only where somebody means ill.
+  /// Writes `secret`, which fits an empty pipe, without waiting: only a malicious client's pipe is full.
   func write(_ secret: SecretForm) throws(Refusal) {
     let written = secret.bytes.withUnsafeBytes { coffer_write_at_once(descriptor, $0.baseAddress, $0.count) }
     guard written == secret.bytes.count else { throw .failed("the pipe of the application is full, closed or none") }

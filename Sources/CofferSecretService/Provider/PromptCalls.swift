@@ -2,11 +2,11 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import Dispatch
 
-/// What a client was given to have something unlocked by a person.
+/// A prompt by which a client has a person unlock something.
 final class Prompt {
   let client: String
   let path: String
-  /// What is unlocked with it: the very paths that the client named.
+  /// The objects to unlock: the very paths that the client named.
   let objects: [String]
   var isStarted = false
 
@@ -24,8 +24,8 @@ final class PromptCalls {
 
   init(_ service: ServiceLoop) { self.service = service }
 
-  /// How long a prompt that needs nobody takes: go-keyring begins to listen only after the answer to its call, and would miss
-  /// what comes at once.
+  /// The time of a prompt without a person: go-keyring begins to listen only after the answer to its call, and would miss an
+  /// immediate signal.
   private static let afterwards = DispatchTimeInterval.milliseconds(50)
   /// Prompts of one client, at most.
   private static let mostPrompts = 128
@@ -154,7 +154,7 @@ final class PromptCalls {
     prompts.values.filter { $0.client == client }.compactMap { $0.path.split(separator: "/").last.map(String.init) }.sorted()
   }
 
-  /// Ends the program that asks, when nobody waits for what it gets.
+  /// Ends the asking program if nobody waits for its answer.
   func endUnneededAttempt() {
     guard service.parked.isEmpty, !prompts.values.contains(where: \.isStarted) else { return }
     service.unlocker.endAttempt()

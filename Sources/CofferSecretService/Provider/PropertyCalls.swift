@@ -126,7 +126,7 @@ final class PropertyCalls {
   private func getAll(_ message: BusMessage, _ object: ObjectPath) throws(Refusal) {
     switch object {
     case .service:
-      // libsecret fills its cache with this before anything else; what is known later is told it then.
+      // libsecret fills its cache with this first; later knowledge is signaled.
       try service.knowingBook(message, isNeeded: false) { [self] () throws(Refusal) in
         try replyProperties(message) { [book = service.book] (answer) throws(Refusal) in
           try answer.putProperty("Collections", "ao") { () throws(Refusal) in try answer.put(paths: book.collections.map(\.path))

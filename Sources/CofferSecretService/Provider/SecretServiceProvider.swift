@@ -89,7 +89,7 @@ public final class SecretServiceProvider: Sendable {
 public struct ProviderOwner: Sendable, Equatable, CustomStringConvertible {
   /// Its number.
   public let process: Int32
-  /// What it calls itself; empty where it cannot be known.
+  /// The client's own name; empty if it cannot be known.
   public let program: String
 
   init(process: Int32) {

@@ -8,7 +8,7 @@ final class Call {
   let message: BusMessage
   /// The connection that it is of.
   let client: String
-  /// What it holds: more is not read of its message from now on.
+  /// The size of its content: no more of its message is read from now on.
   let bytes: Int
   /// Until when it may wait for the vault.
   let deadline: ContinuousClock.Instant
@@ -20,7 +20,7 @@ final class Call {
   var timesUnlocked: UInt64 = 0
   /// Does the work, on the queue; told whether the call has waited for the vault.
   let start: (_ hasWaited: Bool) -> Void
-  /// Answers with what the work gave; throws what the client is told in its place.
+  /// Answers with the result of the work; throws the client's error instead.
   let finish: () throws(Refusal) -> Void
 
   init(
@@ -89,7 +89,7 @@ extension ServiceLoop {
 
   /// Until when a call may wait for the vault to be unlocked.
   func waitingEnd(for message: BusMessage) -> ContinuousClock.Instant {
-    // What this machine opens by itself needs no patience of a person's, and its time.
+    // A vault that this machine opens by itself needs no patience for a person.
     let patience = settings.hasOwnKey ? max(settings.patience, SecretServiceSettings.usualPatience) : settings.patience
     guard !isUnlocked else { return .now + patience }
     do throws(StoreError) { return waits.end(of: try bus.process(of: message.sender), patience) } catch {
@@ -111,9 +111,8 @@ extension ServiceLoop {
     call.start(hasWaited)
   }
 
-  /// What `work` gives, on this thread: neither the queue's nor this one has to be woken then, which takes longer than the
-  /// agent's answer. Nil while other work is being done, which comes first, and where the agent takes long or refuses: who asks
-  /// as usual finds out why.
+  /// The result of `work`, on this thread: waking the queue and this thread takes longer than the agent's answer. Nil while other
+  /// work is being done, which comes first, and if the agent is slow or refuses; the usual way then finds the reason.
   private func tried<Value>(_ work: (SecretVault) throws(Refusal) -> Value) -> Value? {
     guard isUnlocked, calls.count == parked.count, !surveyIsRunning else { return nil }
     do throws(Refusal) { return try work(quickVault) } catch { return nil }

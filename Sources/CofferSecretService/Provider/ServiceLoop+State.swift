@@ -2,9 +2,9 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import Dispatch
 
-// What is known of the vault, which others change too.
+// The knowledge of the vault, which others change too.
 extension ServiceLoop {
-  /// Takes note of what the agent's vault is now.
+  /// Notes the current state of the agent's vault.
   func note(_ now: AgentMoment?) {
     // The watch and who looks after an attempt hear of it by two ways, of which either may be the slower.
     if let now, now.since < since { return }
@@ -52,7 +52,7 @@ extension ServiceLoop {
   /// Of the time, the most that looking for changes takes: with many items it takes some milliseconds each.
   private static let surveyShare = 10
 
-  /// Looks for what others changed, on the queue.
+  /// Looks for changes by others, on the queue.
   func startDueSurvey() {
     guard surveyIsDue, !surveyIsRunning, isUnlocked, ContinuousClock.now >= nextSurvey else { return }
     (surveyIsDue, surveyIsRunning) = (false, true)
@@ -60,7 +60,7 @@ extension ServiceLoop {
     queue.async {
       let start = ContinuousClock.now
       var survey: Survey?
-      // What is wrong is said to clients when they ask.
+      // Clients get the error when they ask.
       do throws(Refusal) { survey = try vault.survey() } catch { vault.forget() }
       inbox.post(.surveyed(survey, cost: .now - start))
     }

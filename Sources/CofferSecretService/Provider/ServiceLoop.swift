@@ -10,14 +10,14 @@ final class ServiceLoop {
   let settings: SecretServiceSettings
   let inbox: Inbox
   let vault: SecretVault
-  /// The same, for what is asked on the bus's thread.
+  /// The same, for questions on the bus's thread.
   let quickVault: SecretVault
   let queue = DispatchQueue(label: "coffer.secret-service")
 
-  /// What is known of the agent's vault.
+  /// The last known moment of the agent's vault.
   var moment: AgentMoment?
   var isUnlocked: Bool { moment?.vault != nil }
-  /// When the vault was locked or unlocked last, of what is known; what is older is told late.
+  /// The time of the last known lock or unlock; older notices are late.
   var since: UInt64 = 0
   /// How often it was heard that the vault is unlocked.
   var timesUnlocked: UInt64 = 0
@@ -71,7 +71,7 @@ final class ServiceLoop {
     }
     unlocker = Unlocker(settings, inbox) {
       queue.async {
-        // Whoever waits finds out by asking what is wrong.
+        // Waiting clients get the error when they ask.
         do throws(StoreError) { inbox.post(.moment(try vault.client.moment(after: nil))) } catch { inbox.post(.moment(nil)) }
       }
     }
@@ -164,10 +164,10 @@ final class ServiceLoop {
     guard client.hasPrefix(":") else { return }
     sessions.closeAll(of: client)
     for (number, call) in calls where call.client == client {
-      // What is being done is done, and told to others.
+      // Finished work is signaled to others.
       if parked.contains(number) { remove(number) } else { call.isAbandoned = true }
     }
-    // After the calls: who has none left has nobody asked.
+    // After the calls: a client without any has asked nobody.
     prompts.dropAll(of: client)
   }
 

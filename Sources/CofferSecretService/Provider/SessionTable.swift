@@ -48,7 +48,7 @@ final class SessionTable {
     sessions[message.path] = nil
   }
 
-  /// Ends what a client had open.
+  /// Ends a client's sessions.
   func closeAll(of client: String) { sessions = sessions.filter { $0.value.client != client } }
 
   /// The last parts of the paths of a client's sessions.

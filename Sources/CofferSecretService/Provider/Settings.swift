@@ -15,7 +15,7 @@ public struct SecretServiceSettings: Sendable {
   public var hasPrompt = false
   /// How long a call waits for the vault to be unlocked.
   public var patience = Self.usualPatience
-  /// How long a call may wait for what others asked before it; it is then refused, and nothing of it is done.
+  /// How long a call may wait for earlier calls. After that it is refused, and nothing of it is done.
   var longestDelay = Self.usualPatience
   /// Starts a process that has the agent unlock the vault, and asks a person only where it may. It ends with status 0 where it
   /// did.

@@ -28,7 +28,7 @@ struct UnlockAttempt {
   }
 }
 
-/// Somebody who waits for the vault to be unlocked.
+/// A call that waits for the vault to be unlocked.
 struct UnlockWaiter {
   let mayAsk: Bool
   /// Until when; nil for as long as a person is asked.
@@ -40,7 +40,7 @@ struct UnlockWaiter {
   let then: (Bool) -> Void
 }
 
-/// Has the vault unlocked for those who wait. Of the bus's thread.
+/// Has the vault unlocked for waiting calls. Of the bus's thread.
 final class Unlocker {
   private let settings: SecretServiceSettings
   private let inbox: Inbox
@@ -48,7 +48,7 @@ final class Unlocker {
   private let look: () -> Void
   private var attempt: UnlockAttempt?
   private var waiting: [UnlockWaiter] = []
-  /// Refuses the calls that wait for what nobody can unlock.
+  /// Refuses the calls that wait for a vault that nobody can unlock.
   var refuseAll: (Refusal) -> Void = { _ in }
 
   init(_ settings: SecretServiceSettings, _ inbox: Inbox, look: @escaping () -> Void) {
@@ -57,17 +57,17 @@ final class Unlocker {
     self.look = look
   }
 
-  /// When the first of those who wait has waited long enough.
+  /// The time at which the first waiting call has waited long enough.
   var deadline: ContinuousClock.Instant? { waiting.compactMap(\.deadline).min() }
 
   /// Ends the process that tries, as nobody waits for it.
   func endAttempt() { attempt?.end() }
 
-  /// Has the vault unlocked: by what this machine has, by a program that asks a person, by `coffer unlock` at some terminal.
+  /// Has the vault unlocked: by this machine's own key, by a program that asks a person, by `coffer unlock` at some terminal.
   ///
   /// - Parameters:
-  ///   - isWaiting: whether whoever asks still waits; no process is started for who does not.
-  ///   - then: is told whether it is, once.
+  ///   - isWaiting: whether the caller still waits; no process is started otherwise.
+  ///   - then: gets the result, once.
   func unlock(
     mayAsk: Bool, until deadline: ContinuousClock.Instant?, while isWaiting: @escaping () -> Bool,
     then: @escaping (Bool) -> Void
@@ -98,7 +98,7 @@ final class Unlocker {
     } catch {
       attempt?.end()
       attempt = nil
-      // Nobody can unlock what is not there.
+      // Nobody can unlock a missing vault.
       guard error.kind == .noVault else { return giveUp(asked: true, started: false) }
       refuse(Refusal(error, at: ObjectPath.root))
     }
@@ -108,10 +108,10 @@ final class Unlocker {
     let status = UnlockAttempt.reap(process)
     guard let ended = attempt, ended.process == process else { return }
     attempt = nil
-    // The agent says so itself, a moment later; whoever waits need not.
+    // The agent reports it a moment later; waiting calls need not wait for that.
     guard status != 0 else { return look() }
     if let status, status & 0x7F == 0, let why = settings.whyRefused(status >> 8 & 0xFF) { return refuse(.failed(why)) }
-    // Whoever has come since was not asked.
+    // Later calls were not asked about.
     if !ended.isEnded { giveUp(asked: ended.mayAsk, started: true) }
     tryUnlocking()
   }
@@ -129,13 +129,13 @@ final class Unlocker {
     for index in waiting.indices where asked || !waiting[index].mayAsk || !settings.hasPrompt {
       waiting[index].wasTried = true
     }
-    // Who would not have waited for a person is told, and who was asked in vain by a prompt.
+    // Calls that would not wait for a person get the error, and so do those whose prompt was in vain.
     let over = waiting.filter { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
     waiting.removeAll { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
     for waiter in over { waiter.then(false) }
   }
 
-  /// Everybody who waits goes on.
+  /// All waiting calls continue.
   func unlocked() {
     attempt?.end()
     attempt = nil
@@ -144,7 +144,7 @@ final class Unlocker {
     for waiter in all { waiter.then(true) }
   }
 
-  /// Tells those who have waited long enough; true where nobody waits any more.
+  /// Refuses calls that have waited long enough; true once nobody waits any more.
   func expire(_ now: ContinuousClock.Instant) -> Bool {
     let over = waiting.filter { $0.deadline.map { $0 <= now } ?? false }
     guard !over.isEmpty else { return false }

@@ -2,8 +2,8 @@ internal import CCofferLibraries
 internal import CofferMemory
 internal import CofferPlatform
 
-/// libgcrypt, which makes the numbers and ciphers of sessions: it is what the clients themselves use, and is there where
-/// libsystemd is. libsodium has neither this group nor this cipher.
+/// libgcrypt, for the numbers and ciphers of sessions: clients use it themselves, and it is installed with libsystemd. libsodium
+/// has neither this group nor this cipher.
 enum Gcrypt {
   /// Loaded when a client first asks for a session that needs it; nil where it is not installed.
   static let table: coffer_libgcrypt? = {
@@ -76,7 +76,7 @@ enum KeyExchange {
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
   ]
 
-  /// What the other side gets, and the key that both sides have then.
+  /// The answer to the other side, and the shared key.
   struct Outcome: ~Copyable {
     let publicKey: [UInt8]
     let key: SecretBytes
@@ -84,7 +84,7 @@ enum KeyExchange {
 
   /// Answers the public key of a client.
   ///
-  /// - Throws: ``Refusal`` `NotSupported` where libgcrypt is not installed; `InvalidArgs` for what is no public key of the group.
+  /// - Throws: ``Refusal`` `NotSupported` if libgcrypt is not installed; `InvalidArgs` for a key outside of the group.
   static func answer(_ theirs: UnsafeRawBufferPointer) throws(Refusal) -> Outcome {
     guard let library = Gcrypt.table else { throw .notSupported("libgcrypt is not installed: use plain") }
     try check(theirs)

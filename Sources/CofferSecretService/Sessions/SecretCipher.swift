@@ -4,7 +4,8 @@ internal import CofferPlatform
 
 /// AES-128 in CBC mode with the padding of PKCS #7, as sessions use it.
 ///
-/// It authenticates nothing: who can change messages on the bus can change what they hold. The bus keeps others from that.
+/// It authenticates nothing: a program that can change messages on the bus can change their content. The bus keeps others from
+/// that.
 enum SecretCipher {
   /// Bytes of a key, of an initial vector and of a block.
   static let keyCount = 16

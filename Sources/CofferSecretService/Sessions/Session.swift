@@ -53,7 +53,7 @@ final class Session {
     }
   }
 
-  /// What a value is called that nobody gave a type: libsecret hands out no text of another one.
+  /// The type of a value without one: libsecret hands out no text of another type.
   static let usualType = "text/plain"
 
   /// The secret in its clear form, with its content type.

@@ -91,7 +91,7 @@ extension SecretVault {
     try write(name, metadata, by: client)
   }
 
-  /// What is said of a collection's own item.
+  /// The metadata of a collection's own item.
   private func ownItem(_ name: String) throws(Refusal) -> ItemMetadata {
     let item = try asking(ObjectPath.of(collection: name)) { () throws(StoreError) in
       try client.item(ItemName(service: VaultNaming.collections, account: name))
@@ -127,7 +127,7 @@ extension SecretVault {
     try write(name, metadata, by: client)
   }
 
-  /// Deletes a collection with its items; what is shared in it stays where it was.
+  /// Deletes a collection with its items; shared ones stay in their place.
   ///
   /// - Returns: the items that clients no longer see.
   func deleteCollection(_ name: String, by client: AgentClient) throws(Refusal) -> [ItemEvent] {
@@ -156,7 +156,7 @@ extension SecretVault {
     }
     if let present = try asking(path, { () throws(StoreError) in try client.get(name) }) { return present }
     let bytes = try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes.random(Self.portalBytes) }
-    // The portal has no name for who is in no sandbox.
+    // The portal has no name for a program outside of a sandbox.
     let owner = application.isEmpty ? "programs without a sandbox" : application
     let form = SecretForm(bytes, metadata: ItemMetadata(label: "Secret of \(owner)", contentType: "application/octet-stream"))
     do throws(StoreError) { try client.set(form, for: name, if: .absent) } catch {

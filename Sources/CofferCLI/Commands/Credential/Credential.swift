@@ -50,8 +50,8 @@ struct CredentialGitCommand: OpeningCommand {
     }
   }
 
-  /// Stores what git used with success. Git says so after every fetch, mostly of what is stored already: nobody is asked for
-  /// that.
+  /// Stores a credential that git used with success. Git reports one after every fetch, mostly a stored one, so nobody is asked
+  /// for anything.
   private func store(_ service: String, _ message: GitMessage, _ context: Context) throws {
     context.questions = .nowhere
     do { try GitHelper(items: try context.itemsToRead(), message: message, context: context).store(service) } catch {

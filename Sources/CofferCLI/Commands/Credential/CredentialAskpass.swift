@@ -60,7 +60,7 @@ struct CredentialAskpassCommand: OpeningCommand {
     }
   }
 
-  /// A URL that a person is shown: what stands before its host may be a password.
+  /// A URL for a person: the part before its host may be a password.
   private static func plain(_ url: String) -> String { Origin(url)?.service ?? "a URL" }
 
   private func stored(_ service: String, _ account: String?, _ what: String, for program: String, _ context: Context) throws

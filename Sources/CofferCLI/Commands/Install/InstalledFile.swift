@@ -23,7 +23,7 @@ struct InstalledFile {
     }
   }
 
-  /// The mark of what stands at `path`; nil where nothing does, empty for what no install makes.
+  /// The mark of the file at `path`; nil if there is none, empty for a file that no install makes.
   static func mark(at path: FilePath) throws -> String? {
     var facts = stat()
     guard path.withPlatformString({ lstat($0, &facts) }) == 0 else {
@@ -51,9 +51,9 @@ struct InstalledFile {
     return program.withUnsafeBytes { raw in magics.contains { raw.starts(with: $0) } && raw.holds("docker-credential-coffer") }
   }
 
-  /// Bytes of a coffer, at most: some four times what a build has with all that a debugger reads.
+  /// Bytes of a coffer, at most: some four times a build with all debug information.
   private static let largestProgram = 256 << 20
-  /// What a program begins with. Source: elf(5), and `mach-o/loader.h` for a system of 64 bits.
+  /// The first bytes of a program. Source: elf(5), and `mach-o/loader.h` for a 64-bit system.
   private static let magics: [[UInt8]] = [[0x7F, 0x45, 0x4C, 0x46], [0xCF, 0xFA, 0xED, 0xFE]]
 
   func write() throws {
@@ -87,9 +87,9 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-/// What stands below a prefix because `coffer install` put it there: the file `lib/coffer/installed`, a mark and a path a line.
+/// The files below a prefix that `coffer install` put there, in the file `lib/coffer/installed`: a mark and a path a line.
 ///
-/// A path is written from the prefix on: in a copy of the prefix, the record tells of what is in the copy.
+/// A path is relative to the prefix: in a copy of the prefix, the record names the files of the copy.
 struct InstallRecord {
   private(set) var marks: [FilePath: Set<String>] = [:]
   private(set) var folders: Set<FilePath> = []
@@ -136,7 +136,7 @@ struct InstallRecord {
   /// The name of the prefix itself, which install may have made.
   private static let itself = "."
 
-  /// What the record has for `path`; nil for what is above the prefix.
+  /// The record's name for `path`; nil above the prefix.
   private func name(of path: FilePath) -> String? {
     var name = path
     guard name.removePrefix(prefix) else { return nil }
@@ -159,7 +159,7 @@ struct InstallRecord {
     let root = try TrustedPath.resolve(prefix)
     let paths = Set(files.map(\.path) + marks.keys + folders).subtracting([prefix]).sorted { $0.string < $1.string }
     for path in [file] + paths {
-      // What is not there yet will be where those above it lead.
+      // A missing folder will be below its parents' targets.
       var folder = path.folder
       while FileFacts.isAbsent(folder), folder != prefix { folder = folder.folder }
       guard try TrustedPath.resolve(folder).starts(with: root) else {
@@ -180,7 +180,7 @@ struct InstallRecord {
     for file in files { marks[file.path] = [try file.mark()] }
   }
 
-  /// Makes the folder at `path` and those above it, open to read for everyone, as programs are, whatever this process's mask is.
+  /// Makes the folder at `path` and its parents, readable by everyone, as programs are, under any mask.
   mutating func makeFolders(_ path: FilePath) throws {
     if FileFacts.exists(path) { return }
     try makeFolders(path.folder)

@@ -29,15 +29,15 @@ struct UninstallCommand: Command {
       guard record.has(mark, at: path) else { throw Self.changed(path) }
       return true
     }
-    // The record last: what an interrupted command leaves is still known.
+    // The record last: the remains of an interrupted command are still known.
     for path in there + [record.file] {
       guard path.withPlatformString({ unlink($0) }) == 0 || errno == ENOENT else {
         throw StoreError(errno: errno, "remove the file", place: path)
       }
     }
     for folder in record.folders.sorted(by: { $0.length > $1.length }) {
-      // A link that took the place of a folder stays too. What was installed is gone by now, so that a folder of somebody else's
-      // is no failure.
+      // A link in place of a folder stays too. The installed files are gone by now, so that another program's folder is no
+      // failure.
       guard folder.withPlatformString({ rmdir($0) }) != 0, ![ENOENT, ENOTDIR, ENOTEMPTY, EEXIST].contains(errno) else { continue }
       context.note("this folder stays: \(StoreError(errno: errno, "remove the folder", place: folder).facts)")
     }

@@ -75,7 +75,7 @@ struct VaultRestoreCommand: OpeningCommand {
     try NewInvitation.show(report.invitation, NewInvitation.ofNewKey, context)
   }
 
-  /// Restores with what the sources have or somebody types.
+  /// Restores with the secrets of the options or of the terminal.
   private func restore(_ context: Context, _ progress: Progress) throws -> RestoreReport {
     let backup = try RestorableBackup(FilePath(file), toRestoreAt: context.places.vault)
     if context.showsPlans, !context.places.vault.isFree {
@@ -92,8 +92,7 @@ struct VaultRestoreCommand: OpeningCommand {
     }
   }
 
-  /// Restores with what opens the backup, and, where that does not open the vault that stands there, with what the terminal has
-  /// to say.
+  /// Restores with the backup's secrets. If they do not open the current vault, asks at the terminal.
   private func restore(
     _ backup: consuming RestorableBackup, with credentials: consuming Credentials, _ context: Context, _ progress: Progress
   ) throws -> RestoreReport {
@@ -122,7 +121,7 @@ struct VaultRestoreCommand: OpeningCommand {
     }
   }
 
-  /// What opens the vault that stands there, as the terminal has it; nothing where it is not a vault that a passphrase opens.
+  /// The current vault's credentials from the terminal; empty if it is no vault with a passphrase.
   private func presentCredentials(of id: VaultID, _ context: Context, _ terminal: borrowing Terminal) throws -> Credentials {
     var credentials = Credentials()
     let slots: [SlotSummary]

@@ -54,7 +54,7 @@ struct VaultDeleteCommand: OpeningCommand {
   }
 }
 
-/// How long what is deleted can be brought back.
+/// How long deleted items can be restored.
 enum Trash {
   /// Until when; nil where `item` is removed for good.
   static func end(_ item: VaultItem, _ context: Context) -> Date? {

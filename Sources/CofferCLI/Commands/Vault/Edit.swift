@@ -51,7 +51,7 @@ struct VaultEditCommand: OpeningCommand {
     try editValue(found, items, context)
   }
 
-  /// What is said of the item with what the options change.
+  /// The item's description with the options' changes.
   private func described(_ found: VaultItem, _ expiry: Expiry?, _ attributes: [String: String]) throws -> ItemMetadata {
     var metadata = found.metadata
     if let label { metadata.label = label }

@@ -64,7 +64,7 @@ struct VaultRevertCommand: OpeningCommand {
       if options.json { return try Output.line(JSONText.encode(ItemJSON(present))) }
       return context.done("'\(name)' is what it was at revision \(revision) already: nothing was changed")
     }
-    // What the library says of it knows nothing of this program's commands.
+    // The library's error knows nothing of this program's commands.
     _ = try items.value(of: name, revision: revision)
     let item = try items.revert(name, to: revision)
     if options.json { return try Output.line(JSONText.encode(ItemJSON(item))) }
@@ -170,7 +170,7 @@ struct VaultPruneCommand: OpeningCommand {
   }
 }
 
-/// What the items were, and what is kept of it.
+/// The previous versions of items, and their number.
 enum HistoryCommands {
   static let all: [any ParsableCommand.Type] = [
     VaultHistoryCommand.self, VaultRevertCommand.self, VaultUndeleteCommand.self, VaultDeletedCommand.self,

@@ -45,7 +45,7 @@ struct ItemPair: ParsableArguments {
   func name(from old: ItemName) throws -> ItemName {
     let (service, account) = try isTwoNames ? otherName(of: old) : (otherService ?? toService, otherAccount ?? toAccount)
     let new = try ItemName(service: service ?? old.service, account: account ?? old.account)
-    // A part that stays is the old one, whatever it is.
+    // An unchanged part keeps any old name.
     if let service { try NewName.check(service, as: "service") }
     if let account { try NewName.check(account, as: "account") }
     guard new != old else { throw Failure.usage("the item has that name already", try: "another name") }

@@ -74,7 +74,7 @@ struct VaultGetCommand: OpeningCommand {
     try show(References([reference], context)[reference], reference.description, clipboard, context)
   }
 
-  /// Prints what the item or its field was.
+  /// Prints a previous version of the item or its field.
   private func show(_ revision: UInt64, _ items: VaultItems, _ clipboard: Clipboard?, _ context: Context) throws {
     let found = try item.knownName(in: items)
     let name = try field.map { try found.field(named: FieldName.secret($0)) } ?? found

@@ -34,7 +34,7 @@ struct VaultJoinCommand: OpeningCommand {
     context.places.vault = try VaultPlace.given(VaultNames(context: context).place(place)).absolute()
     let locked = try lockedVault(invitation, context)
     let identity = unlocking.identity ?? ProcessEnvironment.value("COFFER_IDENTITY")
-    // What a vault that is joined would have to be told of afterwards.
+    // Checks that would otherwise fail after the vault was joined.
     if save == true { try Self.checkSaving(to: locked.id, in: identity) }
     let agreement = Agreement()
     let vault: UnlockedVault
@@ -106,7 +106,7 @@ struct VaultJoinCommand: OpeningCommand {
     return identity
   }
 
-  /// A failure of what comes after the vault was joined.
+  /// A failure after the vault was joined.
   private static func afterJoining(_ error: any Error, _ place: VaultPlace, _ invitation: Invitation) -> any Error {
     guard let failure = Failure.of(error) else { return error }
     var said = Failure(
@@ -127,10 +127,10 @@ struct VaultJoinCommand: OpeningCommand {
 
 /// The file of an identity, which may hold invitations beside it.
 enum IdentityFile {
-  /// Adds `invitation`, in the place of an older one to the same vault. The file has its old content or its new one at every
-  /// instant, and keeps its mode.
+  /// Adds `invitation`, in place of an older one to the same vault. The file has its old content or its new one at every instant,
+  /// and keeps its mode.
   ///
-  /// - Throws: `.denied` for what is no regular file, such as a link, which would be replaced.
+  /// - Throws: `.denied` for anything but a regular file, such as a link, which would be replaced.
   static func add(_ invitation: Invitation, to path: String) throws {
     let mode = try mode(of: path)
     let content = try Identity.adding(invitation, to: Credentials.identity(at: FilePath(path)))

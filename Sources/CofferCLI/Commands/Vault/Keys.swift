@@ -98,7 +98,7 @@ struct Rotation {
     let report = try change(vault, context.yes ? nil : all.map(\.summary.id), progress.show)
     progress.clear()
     report.noteAdded(to: all, context)
-    // Who has removed the slot that opened the vault sees no more of it: another secret tells the invitation.
+    // A user who removed the slot that opened the vault can no longer read it: another secret shows the invitation.
     let invitation = report.slots.contains(where: \.isInUse) ? try vault.invitation() : nil
     if json {
       return try Output.line(

@@ -125,7 +125,7 @@ extension ArgumentHelp {
   fileprivate static var internalItems: ArgumentHelp { "Also what Coffer keeps for itself: which login of a host is active." }
 }
 
-/// Find items, and what is wrong with them.
+/// Find items, and their problems.
 enum ListingCommands {
   static let all: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self, VaultAuditCommand.self]
 }

@@ -61,7 +61,7 @@ struct VaultMergeCommand: OpeningCommand {
       acceptingOlderKey: true, leavingOut: \.isOfLogin, progress: progress.show)
   }
 
-  /// What is merged into what.
+  /// The two vaults of the merge.
   private func title(_ source: borrowing UnlockedVault, _ vault: borrowing UnlockedVault) throws -> String {
     let (other, own) = try (source.status(), vault.status())
     let kin =

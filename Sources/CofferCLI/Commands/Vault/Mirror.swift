@@ -50,13 +50,13 @@ struct VaultMirrorCommand: OpeningCommand {
   }
 }
 
-/// Says what each refresh of a mirror has done, and ends the command with what no later refresh mends.
+/// Prints the result of each refresh, and ends the command with an error that no later refresh mends.
 private final class MirrorLines: Sendable {
   private let file: FilePath
   private let json: Bool
   private let note: @Sendable (String) -> Void
   let end = WatchEnd()
-  /// What the last refresh came to.
+  /// The result of the last refresh.
   private enum Last: Equatable { case none, well, failed(StoreError.Kind) }
   private let last = Mutex(Last.none)
 
@@ -99,7 +99,7 @@ private final class MirrorLines: Sendable {
     if now(.failed(error.kind)) != .failed(error.kind) { note("the mirror stays as it is for now: \(error.what)") }
   }
 
-  /// Remembers what the refresh came to, and returns what the one before did.
+  /// Remembers the result of a refresh, and returns the one before.
   private func now(_ result: Last) -> Last {
     last.withLock { last in
       defer { last = result }

@@ -62,7 +62,7 @@ struct VaultOneTimeCommand: OpeningCommand {
     let items = try context.items()
     let name = try item.item(in: items).name
     let text = try given(name)
-    // What no code can be made of is not stored.
+    // A seed that gives no code is not stored.
     _ = try OneTimeURI.read(text).code(at: Date())
     let field = try name.field(named: OneTimeURI.field)
     let stored = try items.set(SecretForm(text), for: field, keeping: HistoryOptions.standard(items.item(field), context))

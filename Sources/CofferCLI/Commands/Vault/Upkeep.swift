@@ -35,7 +35,7 @@ struct VaultStatusCommand: OpeningCommand {
     try Sheet.show(rows)
   }
 
-  /// What whoever has the vault open says of it.
+  /// The report of the process that has the vault open.
   private struct Found {
     let id: VaultID
     let description: HeldVaultDescription
@@ -194,7 +194,7 @@ struct VaultLogCommand: OpeningCommand {
         }))
   }
 
-  /// What an entry is about.
+  /// The subject of an entry.
   private static func subject(_ entry: VaultLogEntry) -> String {
     entry.item?.description ?? entry.index ?? entry.slot.map { "slot \($0)" } ?? ""
   }
@@ -239,7 +239,7 @@ struct VaultLogCommand: OpeningCommand {
   }
 }
 
-/// Check the vault, and print what it says of itself.
+/// Check the vault, and print its reports.
 enum UpkeepCommands {
   static let all: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
 }

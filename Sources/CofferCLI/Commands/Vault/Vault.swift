@@ -55,7 +55,7 @@ struct ItemArguments: ParsableArguments {
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
   func knownName(in items: VaultItems) throws -> ItemName { try words.knownName(in: items) }
 
-  /// The name of what was deleted and can be brought back.
+  /// The name of a deleted item that can be restored.
   ///
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
   func deletedName(in items: VaultItems) throws -> ItemName {
