@@ -90,8 +90,8 @@ struct InstallCommand: Command {
     return found.sorted { $0.length > $1.length }
   }
 
-  /// What may be replaced: nothing, what an install put there, a link to a program of this name, and, as the program itself,
-  /// another coffer, which somebody copied there.
+  /// Replaceable are: nothing, a file of an install, a link to a program of this name, and, as the program itself, another coffer
+  /// that somebody copied there.
   private func check(_ file: InstalledFile, isProgram: Bool, _ record: InstallRecord) throws {
     guard !force, let mark = try InstalledFile.mark(at: file.path), !record.has(mark, at: file.path) else { return }
     let isOurs: Bool =

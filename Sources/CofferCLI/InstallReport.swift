@@ -1,7 +1,7 @@
 internal import Coffer
 internal import SystemPackage
 
-/// What an install says besides the names of the programs: what it wrote, and what a person may do next.
+/// The report of an install beside the names of the programs: the written files, and a person's next steps.
 struct InstallReport {
   let prefix: FilePath
   let manuals: Int

@@ -1,4 +1,4 @@
-/// What an option takes, where a command line gave it something else.
+/// The valid forms of an option, for the error after an invalid one.
 enum OptionForm {
   /// The forms by what help pages call the value.
   private static let forms = [

@@ -1,7 +1,7 @@
 /// How large and how entangled Coffer may be. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; of code, if neither blank nor only a comment.
-  static let sourceLines = 81_550
+  static let sourceLines = 81_300
   static let codeLines = 61_450
   static let testLines = 70_300
   static let largestTarget = 26_500
@@ -19,9 +19,9 @@ enum Budget {
   static let storeRequirements = 21
 
   static let trackedFiles = 2_000
-  static let commentWords = 188_000
+  static let commentWords = 185_500
   /// Clauses in the comments of Sources that begin with what, who or whoever.
-  static let clauses = 1_700
+  static let clauses = 300
   static let linesOver130 = 190
-  static let markdownWords = 67_100
+  static let markdownWords = 67_050
 }

@@ -3,6 +3,7 @@ internal import CofferVault
 
 /// The marks by which logins are told from other items.
 enum LoginItems {
+  /// The attribute of tokens, which tells them from other items of a host.
   static let mark = "coffer.auth"
   static let token = "token"
   /// The service of the items that name the active accounts.

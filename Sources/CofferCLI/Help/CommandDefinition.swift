@@ -6,7 +6,7 @@ struct CommandDefinition {
   /// The command's words, `coffer` first.
   let words: [String]
   let type: any ParsableCommand.Type
-  /// What it takes, in the order of the declaration; nothing that is hidden, and no option that does nothing there.
+  /// Its arguments, in the order of the declaration, without hidden ones and options that have no effect there.
   let arguments: [ArgumentDefinition]
 
   /// - Parameter names: the words after `coffer`.
@@ -108,7 +108,7 @@ struct ArgumentDefinition: Decodable {
   /// `<dir>`; nil for a flag.
   var value: String? { kind == .flag ? nil : "<\(valueName ?? "value")>" }
 
-  /// What it is for, with its default.
+  /// Its purpose, with its default.
   var text: String { [abstract, defaultValue.map { "[default: \($0)]" }].compactMap(\.self).joined(separator: " ") }
 
   /// As it stands in a line of usage.

@@ -1,6 +1,6 @@
-/// A command line that shows what a command is for. Its test parses each, and runs those that need nothing but a vault.
+/// A command line that shows the use of a command. Its test parses each, and runs those that need nothing but a vault.
 struct Example {
-  /// What the line does, as a comment before it.
+  /// The purpose of the line, as a comment before it.
   let purpose: String
   let line: String
 

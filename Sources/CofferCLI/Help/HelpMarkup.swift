@@ -1,5 +1,5 @@
-/// The text of a help topic: paragraphs, lists, tables and code, as the pages of the catalogue write them. What is typed stands
-/// between grave accents in it.
+/// The text of a help topic: paragraphs, lists, tables and code, as in the pages of the catalogue. Typed words stand between
+/// grave accents.
 enum HelpMarkup {
   case paragraph(String)
   case list([String])
@@ -54,7 +54,7 @@ enum HelpMarkup {
     ("Agent", "coffer help agent"),
   ]
 
-  /// The text without the marks around what is typed.
+  /// The text without the marks around typed words.
   static func plain(_ text: String) -> String { text.replacing("`", with: "") }
 
   func text(for display: Display) -> String {
@@ -71,7 +71,7 @@ enum HelpMarkup {
     }
   }
 
-  /// What is typed in bold in the place of its marks, in each line for itself, as pagers have it; the marks stay where nothing is
+  /// Typed words in bold in place of their marks, in each line by itself, because pagers want it; the marks stay where nothing is
   /// bold.
   private static func styled(_ text: String, _ display: Display) -> String {
     guard display.isColored else { return text }

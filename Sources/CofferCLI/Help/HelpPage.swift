@@ -5,7 +5,7 @@ struct HelpPage {
   let command: CommandDefinition
   let display: Display
 
-  /// - Parameter display: who reads it.
+  /// - Parameter display: the reader.
   init(_ command: CommandDefinition, for display: Display = .output) {
     self.command = command
     self.display = display

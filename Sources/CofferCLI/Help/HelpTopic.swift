@@ -36,8 +36,8 @@ struct HelpTopic {
 
   static func named(_ name: String) -> HelpTopic? { all.first { $0.name == name } }
 
-  /// - Parameter display: who reads it.
-  /// - Throws: where the parser's own description of the options cannot be read.
+  /// - Parameter display: the reader.
+  /// - Throws: if the parser's own description of the options cannot be read.
   func text(for display: Display) throws -> String {
     guard !parts.isEmpty else { return Self.exitCodes(display) }
     var sections = parts.map { part in

@@ -54,7 +54,7 @@ enum Roff {
     return line.hasPrefix(".") ? #"\&"# + line : line
   }
 
-  /// `text` as a page has it, with what stands between grave accents in bold.
+  /// `text` for a page, with bold words in place of grave accents.
   static func marked(_ text: String) -> String {
     text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { position, part in
       let text = escaped(String(part))

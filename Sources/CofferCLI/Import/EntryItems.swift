@@ -13,7 +13,7 @@ struct EntryItems {
   /// For each entry the items that it became, and whether they are all of it.
   private(set) var parts: [(items: Range<Int>, isWhole: Bool)] = []
   private(set) var leftOut: [LeftOut]
-  /// The names that are not what the file says, each with what it is now.
+  /// The names that differ from the file's, each with the new one.
   private(set) var renamed: [String] = []
   /// How many entries there are of a name.
   private var taken: [ItemName: Int] = [:]
@@ -21,7 +21,7 @@ struct EntryItems {
   /// Bytes of a name that is cut, so that a number fits behind it.
   private static let longestName = StoredName.longest - 24
   private static let longestFieldName = 256 - 24
-  /// Bytes of attributes that stay attributes; what is said of an item is at most 64 KiB with its name and label.
+  /// Bytes of attributes that stay attributes; an item's description has at most 64 KiB with its name and label.
   private static let mostAttributeBytes = 48 << 10
   private static let mostAttributes = 64
   private static let longestAttribute = 4096
@@ -112,7 +112,7 @@ struct EntryItems {
 
   // MARK: Attributes and fields
 
-  /// Gives the item its attributes; what is too much for them becomes fields.
+  /// Gives the item its attributes; those without room become fields.
   private mutating func describe(_ entry: ImportedEntry, in metadata: inout ItemMetadata) throws -> [ImportedEntry.Field] {
     var said = entry.urls.filter { !$0.isEmpty }.enumerated().map { ($0 == 0 ? "url" : "url \($0 + 1)", $1) }
     if !entry.folder.isEmpty { said.append(("folder", entry.folder)) }
@@ -158,9 +158,9 @@ struct EntryItems {
     }
   }
 
-  /// What an attribute or field of `entry` may be called that is called `name` there.
+  /// The name of an attribute or field of `entry` that is called `name` there.
   ///
-  /// Coffer believes what its own say: with an attribute `coffer.auth` an item would be a login.
+  /// Coffer trusts its own attributes: with `coffer.auth` an item would be a login.
   private mutating func part(_ name: String, or other: String, of entry: ImportedEntry) -> String {
     let short = Self.cut(Self.oneLine(name), to: Self.longestFieldName)
     guard ItemMetadata.isOwn(attribute: short) else { return short.isEmpty ? other : short }

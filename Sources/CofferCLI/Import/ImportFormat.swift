@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 
-/// What `--from` names: a program, whose files are told from each other by what stands in them.
+/// The program that `--from` names. Its files are recognized by their content.
 enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
   case json, env, coffer, pass, gopass, bitwarden
   case onePassword = "1password"
@@ -12,7 +12,7 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
   case docker, aws, gh
   case secretService = "secret-service"
 
-  /// What is imported, as a plan calls it.
+  /// The imported kind, as a plan names it.
   var title: String {
     switch self {
     case .json: "items of Coffer"
@@ -34,7 +34,7 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
     }
   }
 
-  /// Where the program keeps what it is imported from, unless told otherwise; nil for an export, which lies wherever it was put.
+  /// The program's usual place of its files; nil for an export, which may lie anywhere.
   var usualPlace: String? {
     let variable = ProcessEnvironment.value
     let home = variable("HOME") ?? ""
@@ -50,7 +50,7 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
     }
   }
 
-  /// Whether ``usualPlace`` may have one, whatever the environment says.
+  /// Whether ``usualPlace`` can ever have one.
   var hasUsualPlace: Bool {
     switch self {
     case .pass, .gopass, .netrc, .gitCredentials, .docker, .aws, .gh, .secretService: true
@@ -77,10 +77,9 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
 // MARK: Parsing
 
 extension ImportFormat {
-  /// The entries of a file that is text. Of a program that writes several kinds of files, the first character tells which one it
-  /// is.
+  /// The entries of a text file. If a program writes several kinds of files, the first character tells them apart.
   ///
-  /// - Throws: `.damaged`, naming the line and never what stands there.
+  /// - Throws: `.damaged`, naming the line and never its text.
   func entries(in text: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     let first = text.withUnsafeBytes { $0.first { $0 > 0x20 } }
     let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")

@@ -1,7 +1,7 @@
 internal import Coffer
 internal import CofferVault
 
-/// What an import does, in lines for a person.
+/// The effects of an import, in lines for a person.
 struct ImportPlan {
   private let source: ImportSource.Found
   private let report: ImportReport
@@ -11,7 +11,7 @@ struct ImportPlan {
     self.report = report
   }
 
-  /// What is about to happen: where the items come from, and what becomes of them.
+  /// The plan: the source of the items, and their destinations.
   var text: String {
     let items = source.items.count { $0.name.field.isEmpty }
     let fields = source.items.count - items
@@ -24,7 +24,7 @@ struct ImportPlan {
     return title + (fields > 0 ? " with \(Self.count(fields, "field"))" : "") + "\n" + Columns.align(rows, for: .errors)
   }
 
-  /// What was done, in one line.
+  /// The result, in one line.
   func total(isTrial: Bool) -> String {
     let (added, replaced, kept) = (Self.items(report.added), Self.items(report.replaced), Self.items(report.kept))
     let left = source.leftOut.reduce(0) { $0 + $1.count }
@@ -59,7 +59,7 @@ struct ImportPlan {
 }
 
 extension ImportSource.Found {
-  /// What is told where nothing is counted: each thing that is left out, and each name that is changed.
+  /// The remarks beside the counts: each entry that is left out, and each name that is changed.
   var remarks: [String] {
     leftOut.map { "left out: \(Printable.line($0.entry)) (\($0.reason)" + ($0.count > 1 ? ": \($0.count))" : ")") }
       + renamed.map(Printable.line)

@@ -5,7 +5,7 @@ internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
-/// Where an import comes from, and what is to be made of it.
+/// The source of an import, and its options.
 struct ImportSource {
   /// Bytes of a file, at most: some hundred thousand items. It is held whole in guarded memory.
   static let largestFile = 64 << 20
@@ -17,8 +17,8 @@ struct ImportSource {
     private(set) var items: [ImportedItem]
     var leftOut: [LeftOut] = [], renamed: [String] = []
 
-    /// The same without what Coffer alone may say. A login of a file would be renewed where the file says, and with what this
-    /// vault has for it.
+    /// The same without attributes that only Coffer may set. A login of a file would be renewed at the file's server, with this
+    /// vault's secrets for it.
     fileprivate func withoutLogins() -> Found {
       let logins = Set(
         items.filter { $0.form.metadata.isOfLogin || AuthAccounts.isOwn(service: $0.name.service) }.map(\.name.item))
@@ -37,7 +37,7 @@ struct ImportSource {
   }
 
   let format: ImportFormat?
-  /// A file, a folder, or `-`; nil for where the program keeps what it has.
+  /// A file, a folder, or `-`; nil for the program's usual place.
   let path: String?
   /// Of variables.
   let service: String?
@@ -114,7 +114,7 @@ struct ImportSource {
 
   // MARK: What a path leads to
 
-  /// What the file or folder is without a look at its text.
+  /// The format of the file or folder without a look at its text.
   private static func format(ofFileAt path: String) -> ImportFormat? {
     guard path != "-" else { return nil }
     var facts = stat()
@@ -126,9 +126,9 @@ struct ImportSource {
 
   private static func isArchive(_ path: String) -> Bool { path != "-" && begins(path) { ZipArchive.isMeant(by: $0) } }
 
-  /// Whether the first bytes of a file are as `isMeant` says. One that cannot be read is told of when it is.
+  /// Whether the first bytes of a file are as `isMeant` says. Reading reports an unreadable one.
   ///
-  /// A pipe is not opened: what is read of it is gone, and whoever writes into one that is closed again is ended.
+  /// A pipe is not opened: bytes that are read from it are gone, and closing it would end its writer.
   private static func begins(_ path: String, _ isMeant: (UnsafeRawBufferPointer) -> Bool) -> Bool {
     var facts = stat()
     guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }

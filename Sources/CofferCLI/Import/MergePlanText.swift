@@ -1,7 +1,7 @@
 internal import Coffer
 internal import CofferVault
 
-/// What a merge does, in lines for a person and as an answer for a program.
+/// The effects of a merge, in lines for a person and as an answer for a program.
 struct MergePlanText {
   let report: MergeReport
 
@@ -10,7 +10,7 @@ struct MergePlanText {
   /// Whether all that is worth a sentence fits on a screen.
   var isShort: Bool { remarks.count <= 12 }
 
-  /// What is about to happen.
+  /// The plan.
   var text: String {
     let (here, there) = (conflicts(.this), conflicts(.other))
     let rows = [
@@ -24,7 +24,7 @@ struct MergePlanText {
     return Columns.align(rows + left, for: .errors)
   }
 
-  /// What was done, in one line.
+  /// The result, in one line.
   func total(isTrial: Bool) -> String {
     let parts = [
       (report.added.count, "new"), (report.updated.count, "newer there"), (report.conflicts.count, "in conflict"),
@@ -47,7 +47,7 @@ struct MergePlanText {
     }
   }
 
-  /// What a row cannot say: where the value is that lost, what a name was, and what is left out.
+  /// The remarks beside the rows: the place of a losing value, former names, and items that are left out.
   var remarks: [String] {
     report.conflicts.map(Self.remark)
       + report.renamed.map { "'\(Printable.line($0.from.description))' becomes '\(Printable.line($0.to.description))'" }

@@ -4,7 +4,7 @@ internal import CofferPlatform
 internal import CofferVault
 internal import SystemPackage
 
-/// What opens a vault that is imported or merged. Without any of these the terminal is asked.
+/// Secrets for a vault that is imported or merged. Without any of these the terminal is asked.
 struct OtherVaultOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read the other vault's passphrase from this open descriptor.", valueName: "n"))
   var otherPassphraseFd: Int32?

@@ -97,9 +97,9 @@ struct PassFolders {
 
   /// The names in order.
   ///
-  /// - Parameter note: told of what is no entry, and of a folder that leads back to one above it.
-  /// - Throws: ``/CofferPlatform/StoreError`` for what cannot be looked at, a link that leads nowhere among them: nothing is left
-  ///   out silently.
+  /// - Parameter note: called for files that are no entries, and for a folder that leads back to one above it.
+  /// - Throws: ``/CofferPlatform/StoreError`` for anything that cannot be read, including a dangling link: nothing is left out
+  ///   silently.
   func names(_ note: (String) -> Void) throws -> [String] {
     var names: [String] = []
     try walk("", above: [], &names, note)
@@ -131,7 +131,7 @@ struct PassFolders {
     }
   }
 
-  /// What stands at `path`, behind links.
+  /// The status of `path`, behind links.
   private func facts(_ path: FilePath) throws(StoreError) -> stat {
     var facts = stat()
     guard path.withPlatformString({ stat($0, &facts) }) == 0 else {

@@ -8,9 +8,9 @@ internal import FoundationEssentials
 /// A backslash, a newline and, in a name, an equals sign stand behind a backslash. Attributes of the library are not shown and
 /// stay.
 enum DescriptionForm {
-  /// Lends the form to the editor, and returns what it says then.
+  /// Lends the form to the editor, and returns the edited one.
   ///
-  /// - Throws: a usage failure that names the line that is wrong; what ``Editor`` throws.
+  /// - Throws: a usage failure that names the wrong line; the errors of ``Editor``.
   static func edit(_ item: VaultItem, _ context: Context) throws -> ItemMetadata {
     let text = text(of: item)
     let form = try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }

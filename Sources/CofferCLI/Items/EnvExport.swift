@@ -51,8 +51,7 @@ enum EnvExport {
     }
   }
 
-  /// Whatever the value is: a shell that takes `42` for `RANDOM` does not give it back, and bash runs `ls` for
-  /// `RANDOM='a[$(ls)]'`.
+  /// For any value: a shell that takes `42` for `RANDOM` does not give it back, and bash runs `ls` for `RANDOM='a[$(ls)]'`.
   private static func refuseShellVariables(_ found: [(name: ItemName, form: SecretForm)]) throws(StoreError) {
     for (name, _) in found where ShellVariables.own(name.account) {
       throw StoreError(
@@ -68,8 +67,8 @@ enum EnvExport {
     }
   }
 
-  /// In single quotes, which shells and every reader of such files take as it is; where the value has one, in double quotes,
-  /// with a backslash before what a shell would expand or run.
+  /// In single quotes, which shells and every reader of such files take literally; if the value has one, in double quotes, with a
+  /// backslash before each character that a shell would expand or run.
   private static func quoted(_ value: borrowing SecretBytes) throws -> SecretBytes {
     try value.withUnsafeBytes { raw in
       let isPlain = !raw.contains(UInt8(ascii: "'"))

@@ -2,8 +2,7 @@ internal import Coffer
 internal import CofferStorage
 internal import CofferVault
 
-/// What an item has beside its value, by a name: something said of it, a secret field, or an attribute, the first of these that
-/// is there.
+/// A part of an item beside its value, by name: the first that exists of a described field, a secret field and an attribute.
 enum ItemPart {
   case text(String)
   case secret(SecretForm)
@@ -30,7 +29,7 @@ enum ItemPart {
 
   private static func secret(_ name: String, of item: VaultItem, in items: VaultItems) throws -> SecretForm? {
     let field: ItemName
-    // What no field can be called is none.
+    // An invalid name is no field.
     do throws(StoreError) { field = try item.name.field(named: name) } catch { return nil }
     return try items.get(field)
   }
@@ -38,7 +37,7 @@ enum ItemPart {
 
 /// The names of secret fields on the command line.
 enum FieldName {
-  /// What is said of every item. As the name of a field it would stand in the way of that.
+  /// The described fields of every item. A field of such a name would hide them.
   static let described = ["service", "account", "label", "type", "created", "modified", "expires", "revision", "bytes"]
 
   /// Before the name of a field where only a secret field is meant, such as one of another program called `label`.
@@ -61,7 +60,7 @@ enum FieldName {
 }
 
 extension FieldOption {
-  /// The item `item`, or what is said of its field.
+  /// The item `item`, or the description of its field.
   ///
   /// - Throws: `.notFound`.
   func item(in item: VaultItem, _ items: VaultItems) throws -> VaultItem {

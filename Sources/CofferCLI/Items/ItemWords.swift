@@ -33,9 +33,9 @@ struct ItemWords {
     return try items.knownName(service: service, account: account)
   }
 
-  /// The service and the account as they were given, or as a reference says them.
+  /// The service and the account as given, or from a reference.
   ///
-  /// - Throws: a usage failure for a reference that is none, or that names what is not an item.
+  /// - Throws: a usage failure for an invalid reference, or one that names more than an item.
   func named() throws(Failure) -> (service: String, account: String?) {
     guard Reference.isMeant(by: service) else { return (service, account) }
     guard account == nil else {
@@ -49,9 +49,9 @@ struct ItemWords {
     return (reference.service, reference.account)
   }
 
-  /// What an item would be called that is not there yet.
+  /// The name of an item that is not there yet.
   ///
-  /// - Throws: `.invalidName`; a usage failure for a reference that is none.
+  /// - Throws: `.invalidName`; a usage failure for an invalid reference.
   func name() throws -> ItemName {
     let (service, account) = try named()
     return try ItemName(service: service, account: account ?? "")

@@ -25,7 +25,7 @@ struct Reference: Hashable, CustomStringConvertible {
     self.attribute = attribute
   }
 
-  /// - Throws: a usage failure that says what is wrong with `text`, which is no secret.
+  /// - Throws: a usage failure that names the defect of `text`, which is no secret.
   init(_ text: String) throws(Failure) {
     guard Self.isMeant(by: text) else {
       throw .usage("a reference begins with \(Self.scheme)", try: "coffer://service/account")
@@ -46,8 +46,8 @@ struct Reference: Hashable, CustomStringConvertible {
     attribute = decoded.count > 2 ? decoded[2] : nil
   }
 
-  /// What stands between the slashes after the scheme. Not among characters: a combining mark after a slash makes one character
-  /// of both.
+  /// The parts between the slashes after the scheme. Not among characters: a combining mark after a slash makes one character of
+  /// both.
   static func parts(of text: String) -> [Substring.UTF8View] {
     text.utf8.dropFirst(scheme.utf8.count).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
   }
@@ -136,7 +136,7 @@ struct References {
 /// A text in which `{{ coffer://service/account }}` stands for a secret. Anything else in double braces belongs to somebody else
 /// and is left as it is.
 struct Template {
-  /// Bytes of what comes out, at most: a template that multiplies a large value shall not fill the memory.
+  /// Bytes of the result, at most: a template that multiplies a large value must not fill the memory.
   static let largestResult = 16 << 20
 
   private enum Piece {
@@ -200,7 +200,7 @@ struct Template {
     return (start, nil)
   }
 
-  /// The text with every reference replaced by what it names.
+  /// The text with every reference replaced by its value.
   ///
   /// - Throws: `.tooLarge`.
   func filled(_ template: borrowing SecretBytes, with values: References) throws -> SecretBytes {

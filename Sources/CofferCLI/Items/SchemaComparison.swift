@@ -1,7 +1,7 @@
 internal import Coffer
 internal import CofferStorage
 
-/// What is declared beside what is stored, of one domain. No value is opened.
+/// The declared keys of one domain beside the stored values. No value is opened.
 struct SchemaComparison {
   enum State: String, Encodable, CaseIterable {
     case stored, absent

@@ -3,7 +3,7 @@ internal import CofferAgent
 internal import CofferStorage
 internal import CofferVault
 
-/// What the items were: former contents, and deleted ones.
+/// The previous versions of items, and deleted ones.
 extension VaultItems {
   /// The contents that are known of `name`, the newest first.
   func revisions(of name: ItemName) throws -> [VaultRevision] {
@@ -49,7 +49,7 @@ extension VaultItems {
     }
   }
 
-  /// Brings back what was last deleted of `name`.
+  /// Restores the last deletion of `name`.
   func undelete(_ name: ItemName) throws -> VaultItem {
     try ask { (agent) throws(StoreError) in
       try agent.undelete(name)

@@ -193,9 +193,9 @@ final class VaultItems {
     }
   }
 
-  /// Stores `form` under `name` and returns what a listing now says.
+  /// Stores `form` under `name` and returns the new listing.
   ///
-  /// - Parameter keeping: how many former contents are kept from now on; nil for as many as before.
+  /// - Parameter keeping: the number of previous versions to keep from now on; nil leaves it.
   @discardableResult
   func set(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always, keeping: Int? = nil
@@ -219,7 +219,7 @@ final class VaultItems {
     }
   }
 
-  /// Makes all of `changes` in one transaction, or none, and returns what a listing now says of each item that was set.
+  /// Makes all of `changes` in one transaction, or none, and returns the new listing of each item that was set.
   @discardableResult
   func apply(_ changes: [ItemChange]) throws -> [VaultItem] {
     try ask { (agent) throws(StoreError) in

@@ -7,9 +7,8 @@ internal import FoundationEssentials
 /// The logins in the vault: a token is the item of its host and account, marked as one; which account of a host is active is
 /// an item of its own.
 struct AuthAccounts {
-  /// The attribute of items that are tokens, so that other items of a host are none.
-  /// What stands for the token of a login before there is one: those of large servers have some 2000 bytes, and what renews them
-  /// as many.
+  /// A placeholder for the token of a login before there is one: tokens of large servers have some 2000 bytes, and their refresh
+  /// tokens as many.
   static func usualToken() throws -> SecretForm { SecretForm(try SecretBytes(zeros: 8192)) }
   /// The account of a login that names none.
   static let unnamed = "default"
@@ -28,14 +27,14 @@ struct AuthAccounts {
     let expires: Date?
     /// Whether a server that is known gave it, and renews it.
     let isRenewable: Bool
-    /// What the token may be used for; nil where nobody said.
+    /// The scope of the token; nil if nobody said.
     let scope: String?
     var hasExpired: Bool { expires.map { $0 <= Date() } ?? false }
   }
 
   let items: VaultItems
 
-  /// Whether Coffer believes what the items of a service say: which account is active, and the secrets of clients.
+  /// Whether Coffer trusts the items of a service: which account is active, and the secrets of clients.
   static func isOwn(service: String) -> Bool { [LoginItems.pointers, LoginServers.secrets].contains(service) }
 
   /// All logins, or those of one host, by host and account. No token is opened.
@@ -91,7 +90,7 @@ struct AuthAccounts {
   /// Checks that a login of that name can be stored: the vault is open, it can be written and has room, and no other item has the
   /// name.
   ///
-  /// A person who has logged in would else hear only then that there is no place for the token.
+  /// Otherwise a person would learn only after the login that there is no place for the token.
   func reserve(_ host: String, _ account: String) throws {
     let name = try checkedName(host, account)
     let form = try Self.usualToken().with(ItemMetadata(attributes: [LoginItems.mark: LoginItems.token]))
@@ -112,7 +111,7 @@ struct AuthAccounts {
         + secrets(of: name, refresh: nil, client: nil))
   }
 
-  /// The same for what a server gave, with what renews it.
+  /// The same for a server's tokens, with the refresh token.
   func store(_ tokens: OAuthTokens, from client: OAuthClient, clientSecret: SecretForm?, _ host: String, _ account: String) throws
   {
     let name = try checkedName(host, account)

@@ -48,14 +48,14 @@ struct LiveToken {
     guard let client = try RenewableLogin.client(of: item, in: items),
       let refresh = try items.get(field), let present = try items.item(field)
     else { throw Self.unrenewable(name) }
-    // Who had the turn before was refused with the same: asked again, a server may take it for stolen.
+    // The process with the turn before was refused with the same token: asked again, a server may take it for stolen.
     if SecretForm.areSame(spent, refresh), present.isUnchanged != seenField?.isUnchanged { throw Self.refused(name) }
     // Before the server is asked: one that rotates takes the old token for stolen from then on, and the new one must find its
     // place.
     try items.rehearse(changes(of: item, to: try AuthAccounts.usualToken(), refresh))
     let tokens: OAuthTokens
     do { tokens = try client.tokens(refreshing: refresh, nil) } catch let error as StoreError where error.kind == .loginRefused {
-      // It is written as it is, which those who wait see. Never an error beside the one that is under way.
+      // It is written unchanged, so that waiting processes see a new version. Never an error beside the current one.
       do { try items.set(refresh, for: field, if: present.isUnchanged, keeping: 0) } catch {}
       throw error
     }
@@ -76,8 +76,8 @@ struct LiveToken {
   /// Writes of one renewal, at most: nobody says other things of an item so often within a moment.
   private static let mostWrites = 8
 
-  /// Stores what the server gave for `refresh`, also where other things were said of the item meanwhile: a server that rotates
-  /// takes nothing else from then on. False where the login is another by now, or gone.
+  /// Stores the server's answer to `refresh`, even if the item's description changed meanwhile: a server that rotates accepts
+  /// only the new token from then on. False if the login is another by now, or gone.
   private func store(_ tokens: OAuthTokens, in seen: VaultItem, replacing refresh: SecretForm) throws -> Bool {
     var item = seen
     var writes = 0
@@ -121,7 +121,7 @@ struct LiveToken {
     }
   }
 
-  /// What a renewal changes, in one transaction: a server that rotates hands out a refresh token as well.
+  /// The changes of a renewal, in one transaction: a server that rotates hands out a refresh token as well.
   private func changes(
     of item: VaultItem, to access: SecretForm, _ refresh: SecretForm?, until expires: Date? = nil
   ) throws -> [ItemChange] {

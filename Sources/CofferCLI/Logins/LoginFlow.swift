@@ -21,8 +21,7 @@ struct LoginFlow {
     case .device:
       let login = try client.loginByCode(nil)
       try say(url: login.verificationURL, code: login.userCode, expires: login.expires)
-      // Not the page with the code in it: who reads the code among the browser's arguments can answer it with an account of their
-      // own.
+      // Not the page with the code in it: a reader of the browser's arguments could answer it with an account of their own.
       open(login.verificationURL)
       context.spin("waiting for the login; the code ends \(LocalTime().expiry(login.expires))")
       return try login.wait(Cancellation())

@@ -14,10 +14,10 @@ struct LoginServer: Equatable {
   var place: Place
   var client: String
   var scopes: [String]
-  /// The path of a file with the certificates by which alone the server is believed; nil for what this machine trusts.
+  /// The path of a file with the only trusted certificates for the server; nil for this machine's.
   var authority: String?
 
-  /// What the server and its endpoints are now.
+  /// The current endpoints of the server.
   func server() throws -> AuthorizationServer {
     switch place {
     case .known(let known): try AuthorizationServer(known)
@@ -49,7 +49,7 @@ struct LoginServer: Equatable {
 struct LoginServers {
   let context: Context
 
-  /// What the setting of a name begins with.
+  /// The prefix of a name's setting.
   private static let prefix = "provider."
   /// The service of the items that hold the secrets of clients.
   static let secrets = "coffer.auth.provider"
@@ -96,7 +96,8 @@ struct LoginServers {
     }
   }
 
-  /// What the item says that holds a secret: settings lie in the open, and whoever edits them must not have it sent elsewhere.
+  /// The attribute of an item that holds a client's secret: settings lie in the open, and an edit of them must not send the
+  /// secret elsewhere.
   private static let owner = "coffer.auth.client"
 
   /// The secret as it is stored for the client of `server`.

@@ -4,8 +4,8 @@ internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
-/// What the item of a login says of the server that it is of, so that the token can be renewed and taken back. All of it is
-/// sealed: as attributes of the token, and, what is secret, as its fields.
+/// The server of a login in its item, so that the token can be renewed and revoked. All of it is sealed: as attributes of the
+/// token, and secrets as its fields.
 enum RenewableLogin {
   private static let tokenEndpoint = "coffer.oauth.token-endpoint", revocationEndpoint = "coffer.oauth.revocation-endpoint"
   private static let client = "coffer.oauth.client", scope = "coffer.oauth.scope", secretInBody = "coffer.oauth.secret-in-body"
@@ -30,7 +30,7 @@ enum RenewableLogin {
       }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// What the token of `item` may be used for; nil where nobody said.
+  /// The scope of the token of `item`; nil if nobody said.
   static func scope(of item: VaultItem) -> String? { attributes(of: item)[scope] }
 
   /// Whether the token came from a server that is known.

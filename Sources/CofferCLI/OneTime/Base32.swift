@@ -27,7 +27,7 @@ enum SecretBase32 {
     return bytes
   }
 
-  /// Hands the digits of `text` to `put`, in upper case and without what stands between them.
+  /// Hands the digits of `text` to `put`, in upper case and without separators.
   static func normalize(_ text: UnsafeRawBufferPointer, _ put: (UInt8) -> Void) {
     for byte in text where value(byte) != nil { put(byte >= UInt8(ascii: "a") ? byte & ~0x20 : byte) }
   }

@@ -8,7 +8,7 @@ internal import CofferPlatform
 enum OneTimeURI {
   /// The field of an item that holds it.
   static let field = "otpauth"
-  /// Bytes that are read: what a QR code holds is under 3 KiB.
+  /// The most bytes that are read: a QR code has under 3 KiB.
   static let largest = 4096
   static let scheme = Array("otpauth://".utf8)
 
@@ -46,7 +46,7 @@ enum OneTimeURI {
     return try parameters.password()
   }
 
-  /// What a URI says so far.
+  /// The parameters of a URI so far.
   private struct Parameters: ~Copyable {
     private var secret: SecretBytes?
     private var hash: SecretDigest?

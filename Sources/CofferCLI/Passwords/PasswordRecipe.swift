@@ -83,7 +83,7 @@ struct PasswordRecipe {
 
   private static func passphrase(_ count: Int, _ separator: String) throws -> SecretBytes {
     var source = try RandomNumbers()
-    // Longest first: what is not used is cut off at the end, and no length is told by an allocation.
+    // Longest first: the rest is cut off at the end, so that no allocation tells the length.
     let longest = WordList.words.map(\.utf8.count).max() ?? 0
     var text = try SecretBytes(zeros: count * (longest + separator.utf8.count))
     var end = 0
@@ -106,7 +106,7 @@ private struct RandomNumbers: ~Copyable {
 
   init() throws { bytes = try .random(Self.size) }
 
-  /// A number below `bound`, at most 65 536, every one equally likely: what the bound does not divide is drawn again.
+  /// A number below `bound`, at most 65 536, every one equally likely: a draw in the incomplete last range is repeated.
   mutating func below(_ bound: Int) throws -> Int {
     let limit = (1 << 16) - (1 << 16) % bound
     while true {
@@ -129,7 +129,7 @@ enum Generated {
   /// Fewer than 8 characters (48 bits) can be guessed; more than 1024 is no password.
   static let lengths = 8...1024
 
-  /// What one of 64 equally likely characters is worth.
+  /// The bits of one of 64 equally likely characters.
   static let bitsOfCharacter = 6.0
 
   // 64 characters, so that six random bits choose one evenly; safe in URLs, shells and most password rules.

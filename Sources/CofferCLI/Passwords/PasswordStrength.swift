@@ -17,13 +17,13 @@ struct PasswordStrength {
   /// take 70 years of one.
   static let leastOfPassphrase = 35.0
 
-  /// Bytes that are looked at: what is longer is strong, or repeats itself long before.
+  /// The most bytes that are examined: a longer text is strong, or repeats itself long before.
   private static let longest = 128
-  /// Fewer characters are named as what is wrong, where no piece is.
+  /// Fewer characters are named as the weakness, if no piece is.
   private static let short = 8
 
   let bits: Double
-  /// What is weak about it, in words that give nothing of it away.
+  /// Its weakness, in words that give nothing of it away.
   let reason: String
 
   init(_ password: borrowing SecretBytes, of names: [String] = []) throws {
@@ -39,7 +39,7 @@ struct PasswordStrength {
     }
   }
 
-  /// What is missing where no piece is to be named.
+  /// The missing property if no piece is named.
   private static func lack(_ raw: UnsafeRawBufferPointer) -> String {
     let characters = raw.count { !isContinuation($0) }
     guard characters < short else { return "it is short for the characters that it is made of" }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import CofferStorage
 
-/// What a generated value is made of.
+/// The recipe of a generated value.
 struct RecipeOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Characters of a generated value (8 to 1024).", valueName: "n"))
   var length: Int?

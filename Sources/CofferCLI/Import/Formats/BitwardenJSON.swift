@@ -12,7 +12,7 @@ struct BitwardenJSON {
   private var drafts: [Draft] = []
   private var isEncrypted = false
 
-  /// - Throws: `.damaged`, naming the line and never what stands there; a usage failure for an encrypted export.
+  /// - Throws: `.damaged`, naming the line and never its text; a usage failure for an encrypted export.
   static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     try file.withUnsafeBytes { raw in
       var scanner = JSONScanner(raw, place: place)
@@ -114,7 +114,7 @@ struct BitwardenJSON {
       }
     }
 
-    /// What a card, an identity or a key consists of.
+    /// The parts of a card, an identity or a key.
     private mutating func readParts(_ scanner: inout JSONScanner, value: String?, secrets: Set<String>) throws {
       try scanner.object { scanner, name in
         switch name {
@@ -136,7 +136,7 @@ struct BitwardenJSON {
         default: try scanner.skip()
         }
       }
-      // What it shows is imported by its own name.
+      // The linked field is imported by its own name.
       guard type != "3" else { return links.append(field) }
       // Text and yes or no are shown in the clear there too; what another version adds is kept as a secret.
       if type == "0" || type == "2" { entry.say(value?.plainText ?? "", as: field) } else { entry.add(value, as: field) }

@@ -17,8 +17,8 @@ struct CSVEntries {
     }
   }
 
-  /// - Parameter layouts: of the program that wrote it, in the order in which they are tried.
-  /// - Throws: `.damaged`, naming the line and never what stands there.
+  /// - Parameter layouts: those of the program that wrote it, in the order in which they are tried.
+  /// - Throws: `.damaged`, naming the line and never its text.
   static func read(_ file: borrowing SecretBytes, layouts: [CSVLayout], place: String) throws -> ImportedEntries {
     let columns = try columns(file, place: place)
     guard let layout = layouts.first(where: { $0.fits(columns) }) else {

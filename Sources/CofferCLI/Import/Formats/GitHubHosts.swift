@@ -4,7 +4,7 @@ internal import CofferStorage
 
 /// The tokens in gh's `hosts.yml`, one item an account of a host.
 ///
-/// gh writes plain mappings and nothing else of YAML; what is more is refused. Source: `internal/config` of github.com/cli/cli.
+/// gh writes plain mappings and nothing else of YAML; anything more is refused. Source: `internal/config` of github.com/cli/cli.
 struct GitHubHosts {
   /// A name whose mapping is read.
   private struct Key {
@@ -14,11 +14,11 @@ struct GitHubHosts {
     var names: Set<String> = []
   }
 
-  /// What a host's mapping says.
+  /// A host's mapping.
   private struct Host {
     let name: String
     var active = ""
-    /// The token that stands there once more, for who is active.
+    /// The second copy of the active account's token.
     var copy: Token?
     var tokens: [(user: String, token: Token)] = []
     /// Its accounts, with tokens or without.

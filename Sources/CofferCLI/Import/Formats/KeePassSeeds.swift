@@ -52,7 +52,7 @@ struct KeePassSeeds {
     for (key, value) in said { entry.say(value, as: key) }
   }
 
-  /// The seed with what is said of its codes; nil where that is not what this version makes codes by.
+  /// The seed with its settings; nil if this version cannot make codes by them.
   private static func made(_ secret: SecretForm, _ settings: [(key: String, value: String)]) -> OneTimeSeed? {
     var (period, digits, algorithm) = (Int?.none, Int?.none, String?.none)
     for (key, value) in settings {

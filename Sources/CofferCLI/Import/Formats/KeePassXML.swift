@@ -10,7 +10,7 @@ struct KeePassXML {
   private var found = ImportedEntries()
   private var trash = ""
 
-  /// - Throws: `.damaged`, naming the line and never what stands there.
+  /// - Throws: `.damaged`, naming the line and never its text.
   static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     try file.withUnsafeBytes { raw in
       var scanner = XMLScanner(raw, place: place)

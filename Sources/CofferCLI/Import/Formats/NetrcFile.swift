@@ -17,7 +17,7 @@ struct NetrcFile {
   private var words: Set<String> = []
   private var found = ImportedEntries()
 
-  /// - Throws: `.damaged`, naming the line and never what stands there.
+  /// - Throws: `.damaged`, naming the line and never its text.
   static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     try file.withUnsafeBytes { raw in
       var reader = NetrcFile(bytes: raw, place: place)

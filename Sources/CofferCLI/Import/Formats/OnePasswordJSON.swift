@@ -9,7 +9,7 @@ internal import FoundationEssentials
 struct OnePasswordJSON {
   private var found = ImportedEntries()
 
-  /// - Throws: `.damaged`, naming the line and never what stands there.
+  /// - Throws: `.damaged`, naming the line and never its text.
   static func read(_ data: borrowing SecretBytes, place: String) throws -> ImportedEntries {
     try data.withUnsafeBytes { raw in
       var scanner = JSONScanner(raw, place: place)

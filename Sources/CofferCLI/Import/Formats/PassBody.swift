@@ -40,7 +40,7 @@ struct PassBody {
   /// The first line of an entry that an old gopass wrote, with the password among the other lines.
   private static let oldMark = "GOPASS-SECRET-1.0"
 
-  /// Fills `entry` with what stands in `content`.
+  /// Fills `entry` from `content`.
   static func read(_ content: borrowing SecretBytes, style: Style, into entry: inout ImportedEntry) throws {
     try content.withUnsafeBytes { raw in
       var body = PassBody(raw)

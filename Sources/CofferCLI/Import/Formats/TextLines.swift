@@ -35,11 +35,11 @@ extension UnsafeRawBufferPointer.SubSequence {
     return text
   }
 
-  /// What is before the first `mark` and what is behind it; nil where there is none.
+  /// The parts before and after the first `mark`; nil if there is none.
   func parted(at mark: Unicode.Scalar) -> (Self, Self)? {
     firstIndex(of: UInt8(ascii: mark)).map { (self[..<$0], self[($0 + 1)...]) }
   }
 
-  /// What is before the first `mark`, as a word of a file that is no secret.
+  /// The part before the first `mark`, as a word of a file that is no secret.
   var word: String { String(decoding: self, as: UTF8.self) }
 }

@@ -1,6 +1,6 @@
-/// What the columns of one program's comma-separated values mean.
+/// The meaning of the columns in one program's comma-separated values.
 struct CSVLayout {
-  /// What a column holds. One without a role becomes a secret field of its name.
+  /// The content of a column. One without a role becomes a secret field of its name.
   enum Role {
     case title, user, url, urls, password, notes, oneTime, folder, tags, kind, lines, created, modified
     /// Said of the item under this name.
@@ -18,7 +18,7 @@ struct CSVLayout {
   /// By their names in lower case.
   let roles: [String: Role]
   var hasBackslashes = false
-  /// The groups that hold what was thrown away.
+  /// The groups of deleted entries.
   var trash: Set<String> = []
 
   /// Whether a file with these columns is of this program.

@@ -36,7 +36,7 @@ struct CSVScanner {
 
   /// The next row that is not an empty line; nil at the end.
   ///
-  /// - Throws: `.damaged`, naming the line and never what stands there.
+  /// - Throws: `.damaged`, naming the line and never its text.
   mutating func row() throws(StoreError) -> [Cell]? {
     while let byte = peek, byte == 0x0A || byte == 0x0D { endLine() }
     guard offset < bytes.count else { return nil }
@@ -86,14 +86,14 @@ struct CSVScanner {
 
   // MARK: Values
 
-  /// What a cell says that is no secret.
+  /// The text of a cell that is no secret.
   func text(_ cell: Cell) -> String {
     var text: [UInt8] = []
     write(cell) { text.append($0) }
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// What a cell says, in guarded memory; nil for nothing.
+  /// The text of a cell, in guarded memory; nil if it is empty.
   func secret(_ cell: Cell) throws -> SecretForm? {
     cell.isEmpty ? nil : SecretForm(try SecretBytes.written { (put) throws(StoreError) in write(cell, put) })
   }

@@ -23,7 +23,7 @@ enum ImportText {
     return try file.withUnsafeBytes { try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0.dropFirst(3))) }
   }
 
-  /// What the bytes are that are no text, and what to do about it.
+  /// The kind of bytes that are no text, and the cure.
   private static func whyNoText(_ raw: UnsafeRawBufferPointer) -> (what: String, cure: String) {
     if ZipArchive.isMeant(by: raw) {
       return (

@@ -26,17 +26,17 @@ struct ImportedEntry {
   /// The secret that the entry is about: its password, the text of a note, the number of a card, a key.
   var value: SecretForm?
   var fields: [Field] = []
-  /// What is said of it, in the order of the file.
+  /// Its description, in the order of the file.
   var attributes: [(name: String, value: String)] = []
   /// What makes the item's one-time codes.
   private(set) var oneTime: OneTimeSeed?
   var created: Date?, modified: Date?, expires: Date?
   /// Which dates the program has that cannot be read.
   private(set) var unreadDates: [String] = []
-  /// What is to be cut out of the file once the entry is elsewhere; none where nobody knows.
+  /// The parts to cut out of the file once the entry is elsewhere; none if they are unknown.
   var cuts: [Cut] = []
 
-  /// Bytes of the file, and what is written in their place.
+  /// Bytes of the file, and their replacement.
   struct Cut {
     let range: Range<Int>
     var stub = ""
@@ -70,13 +70,13 @@ struct ImportedEntry {
     return date
   }
 
-  /// Adds what is no secret, where there is something.
+  /// Adds a part that is no secret, unless it is empty.
   mutating func say(_ value: String, as name: String) {
     guard !value.isEmpty else { return }
     attributes.append((name, value))
   }
 
-  /// What a person knows it by.
+  /// Its name for a person.
   var label: String { title.isEmpty ? service ?? urls.first ?? user : title }
 
   var hasSecret: Bool { value.map { $0.bytes.count > 0 } ?? false || !fields.isEmpty || oneTime != nil }
@@ -119,7 +119,7 @@ struct LeftOut: Encodable, Equatable {
   static let tooMany = "fields beyond the \(VaultItem.mostFields) that an item may have"
 }
 
-/// What the parser of a format found.
+/// The findings of a format's parser.
 struct ImportedEntries {
   var entries: [ImportedEntry] = []
   var leftOut: [LeftOut] = []

@@ -5,7 +5,7 @@ internal import CofferStorage
 
 /// A seed of one-time passwords as other programs keep it: an `otpauth://` URI, or the seed alone with its settings.
 struct OneTimeSeed {
-  /// Bytes of a seed alone, at most: half of what is read of a URI, since the label and the settings stand there as well.
+  /// Bytes of a seed alone, at most: half of a URI, because the label and the settings take room as well.
   private static let longest = OneTimeURI.largest / 2
 
   let secret: SecretForm
@@ -19,13 +19,13 @@ struct OneTimeSeed {
     (self.period, self.digits, self.algorithm) = (period, digits, algorithm)
   }
 
-  /// Whether both make the same codes, as far as what is said of them tells.
+  /// Whether both make the same codes, according to their settings.
   func isSame(as other: OneTimeSeed) -> Bool {
     secret.bytes.isEqual(to: other.secret.bytes) && period == other.period && digits == other.digits
       && algorithm == other.algorithm
   }
 
-  /// Whether Coffer makes codes of it: not of Steam's, which have letters, nor of a counter's, nor of what is no seed.
+  /// Whether Coffer makes codes of it: not of Steam's, which have letters, nor of a counter's, nor of an invalid seed.
   func makesCodes() throws -> Bool {
     do {
       _ = try OneTimeURI.read(secret.bytes)

@@ -54,7 +54,7 @@ struct XMLScanner {
 
   private mutating func element(_ tag: Tag, _ body: (inout XMLScanner, Tag) throws -> Void) throws {
     guard !tag.isEmpty else {
-      // What is empty has no children and no text; a scanner of nothing says so to whoever asks.
+      // An empty element has no children and no text, and neither has a scanner of nothing.
       var nothing = XMLScanner(UnsafeRawBufferPointer(rebasing: bytes[0..<0]), place: place)
       nothing.isNothing = true
       return try body(&nothing, tag)

@@ -16,7 +16,7 @@ struct ZipArchive: ~Copyable {
     head.starts(with: [0x50, 0x4B, 0x03, 0x04]) || head.starts(with: [0x50, 0x4B, 0x05, 0x06])
   }
 
-  /// - Throws: `.notFound` where libzip is not installed, `.damaged` for what is no archive.
+  /// - Throws: `.notFound` if libzip is not installed, `.damaged` for a file that is no archive.
   init(_ path: String) throws {
     let library = try Self.library(for: path)
     archive = try Self.open(path, library)
@@ -43,8 +43,8 @@ struct ZipArchive: ~Copyable {
 
   /// The content of the file `name`, unpacked into guarded memory.
   ///
-  /// - Throws: `.damaged` where it is not there or its checksum is wrong; `.tooLarge` past `limit` bytes, whatever the archive
-  ///   says.
+  /// - Throws: `.damaged` if it is missing or its checksum is wrong; `.tooLarge` past `limit` bytes, whatever the archive's own
+  ///   number.
   func content(_ name: String, limit: Int) throws -> SecretBytes {
     let index = library.name_locate(archive, name, 0)
     guard index >= 0, let file = library.fopen_index(archive, UInt64(index), 0) else {
