@@ -1,7 +1,7 @@
 /// How large and how entangled Coffer may be. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; of code, if neither blank nor only a comment.
-  static let sourceLines = 81_300
+  static let sourceLines = 81_500
   static let codeLines = 61_450
   static let testLines = 70_300
   static let largestTarget = 26_500
@@ -19,7 +19,7 @@ enum Budget {
   static let storeRequirements = 21
 
   static let trackedFiles = 2_000
-  static let commentWords = 185_500
+  static let commentWords = 186_200
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 300
   static let linesOver130 = 190
