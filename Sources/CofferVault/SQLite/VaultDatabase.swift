@@ -120,12 +120,26 @@ final class VaultDatabase: VaultRows {
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/moved`` where the log is gone; `.outcomeUnknown` where it went meanwhile.
   func commit() throws(StoreError) {
-    guard try connection.files.isLogInPlace() else {
+    do throws(StoreError) {
+      guard try connection.files.isLogInPlace() else {
+        throw Self.moved(.moved, "the vault's write-ahead log was removed or replaced under this program", path)
+      }
+    } catch {
       rollBack()
-      throw Self.moved(.moved, "the vault's write-ahead log was removed or replaced under this program", path)
+      throw error
     }
     try connection.commit { () throws(StoreError) in try hasWritten(since: stateBefore) }
-    guard try connection.files.isLogInPlace(), try connection.file.isInPlace() else {
+    // The commit is made: an error from here on must not say that nothing was changed.
+    let isInPlace: Bool
+    do throws(StoreError) {
+      isInPlace = if try connection.files.isLogInPlace() { try connection.file.isInPlace() } else { false }
+    } catch {
+      throw StoreError(
+        .outcomeUnknown, "the change was made, and whether the vault is still in its place could not be looked at",
+        place: path.string,
+        cure: "look at what is stored before you try again", underlying: error)
+    }
+    guard isInPlace else {
       throw Self.moved(.outcomeUnknown, "the vault was moved away or replaced while the change was made durable", path)
     }
   }
