@@ -1,7 +1,7 @@
 /// How large and how entangled Coffer may be. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; of code, if neither blank nor only a comment.
-  static let sourceLines = 81_500
+  static let sourceLines = 81_550
   static let codeLines = 61_450
   static let testLines = 70_300
   static let largestTarget = 26_500
