@@ -132,14 +132,27 @@ let package = Package(
         .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
       ],
       swiftSettings: strict),
+    // Terminals, files and other programs, as the command line meets them. It knows no command.
+    .target(
+      name: "CofferTerminal",
+      dependencies: [
+        "Coffer", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault", systemPackage,
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    // Formats of values and of other programs' files, one-time codes and passwords.
+    .target(
+      name: "CofferFormats",
+      dependencies: [
+        "CofferTerminal", "Coffer", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault", "CCofferLibraries",
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "CofferCLI",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferMemory", "CofferPlatform", "CofferPostgres",
-        "CofferSecretService", "CofferStorage", "CofferVault",
-        "CCofferLibraries",
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferMemory", "CofferPlatform",
+        "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CCofferLibraries",
         argumentParser,
-        .product(name: "Logging", package: "swift-log"),
         systemPackage,
       ],
       swiftSettings: strict),
@@ -277,13 +290,15 @@ let package = Package(
     .testTarget(
       name: "CofferParserTests",
       dependencies: [
-        "CofferCLI", "CofferSecretService", "CofferLogin", "CofferPostgres", "Coffer", "CofferAgent", "CofferDefaults",
+        "CofferCLI", "CofferFormats", "CofferTerminal", "CofferSecretService", "CofferLogin", "CofferPostgres", "Coffer",
+        "CofferAgent", "CofferDefaults",
         "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage,
       ]),
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "CofferExample", "Coffer", "CofferAgent", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferCLI", "CofferFormats", "CofferTerminal", "CofferExample", "Coffer", "CofferAgent", "CofferVault", "CofferPlatform",
+        "CofferStorage", "CofferMemory",
         "TestTool", "CofferTestSupport",
         argumentParser,
         systemPackage,

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferTerminal
 
 extension Arguments {
   /// The text that `coffer` alone, `coffer help …` and `coffer --version` print; nil for any other command line.

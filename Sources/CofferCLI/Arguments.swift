@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CofferPlatform
+internal import CofferTerminal
 
 /// The command line of this process, read once: the command it names, its words as the parser takes them, and each reason to
 /// refuse it before it is parsed.

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferTerminal
 
 /// The root of the command tree.
 struct CofferCommand: ParsableCommand {

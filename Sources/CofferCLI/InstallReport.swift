@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferTerminal
 internal import SystemPackage
 
 /// The report of an install beside the names of the programs: the written files, and a person's next steps.

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferTerminal
 
 /// A manual page in the macros of man(7), which every formatter knows: made of the same definitions as the help.
 struct ManualPage {

@@ -1,3 +1,5 @@
+internal import CofferTerminal
+
 /// The valid forms of an option, for the error after an invalid one.
 enum OptionForm {
   /// The forms by what help pages call the value.

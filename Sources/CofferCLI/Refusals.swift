@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferTerminal
 
 /// Command lines that are refused before they are parsed.
 enum Refusals {

@@ -1,4 +1,6 @@
 internal import ArgumentParser
+internal import CofferFormats
+internal import CofferTerminal
 
 /// What `coffer` alone says: one screen, from which a new user can begin.
 struct StartPage {

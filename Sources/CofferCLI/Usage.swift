@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferTerminal
 
 /// Errors of the argument parser, in this program's words.
 enum UsageError {

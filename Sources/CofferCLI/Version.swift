@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CCofferLibraries
 internal import Coffer
+internal import CofferTerminal
 internal import CofferVault
 
 struct VersionCommand: Command {

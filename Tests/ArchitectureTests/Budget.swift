@@ -1,10 +1,10 @@
 /// How large and how entangled Coffer may be. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; of code, if neither blank nor only a comment.
-  static let sourceLines = 81_550
-  static let codeLines = 61_450
-  static let testLines = 70_300
-  static let largestTarget = 26_500
+  static let sourceLines = 81_850
+  static let codeLines = 61_750
+  static let testLines = 70_350
+  static let largestTarget = 19_500
   /// The code that decides whether a thief learns nothing and an edit is found.
   static let trustedCoreLines = 8_000
   static let trustedCore = [
@@ -22,6 +22,6 @@ enum Budget {
   static let commentWords = 186_200
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 300
-  static let linesOver130 = 190
-  static let markdownWords = 67_050
+  static let linesOver130 = 188
+  static let markdownWords = 67_080
 }

@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `every library has a page that says in a sentence what it is`() throws {
-    let programs: Set = ["CofferBenchmarks", "CofferCLI", "CofferExample"]
+    let programs: Set = ["CofferBenchmarks", "CofferCLI", "CofferExample", "CofferFormats", "CofferTerminal"]
     for target in try Package.entries(of: Package.sources) where target.hasPrefix("Coffer") && !programs.contains(target) {
       let path = target == "Coffer" ? "Coffer.md" : "Modules/\(target).md"
       let page = try Self.article(path)

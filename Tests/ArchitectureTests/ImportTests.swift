@@ -33,10 +33,16 @@ import Testing
       "Coffer", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferPlatform", "CCofferLibraries",
       "SystemPackage",
     ],
+    "CofferTerminal": [
+      "Coffer", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault", "Logging", "SystemPackage",
+    ],
+    "CofferFormats": [
+      "CofferTerminal", "Coffer", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault", "CCofferLibraries",
+    ],
     "CofferCLI": [
-      "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferPostgres", "CofferSecretService", "CofferVault",
-      "CofferStorage", "CofferMemory", "CofferPlatform",
-      "CCofferLibraries", "ArgumentParser", "Logging", "SystemPackage",
+      "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferPostgres", "CofferSecretService",
+      "CofferTerminal", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform",
+      "CCofferLibraries", "ArgumentParser", "SystemPackage",
     ],
     "CofferTesting": [
       "Coffer", "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferPlatform",

@@ -2,6 +2,7 @@ import ArgumentParser
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 @Suite struct ArgumentsTests {
   private func names(_ arguments: Arguments, _ command: any ParsableCommand.Type) -> Bool { arguments.command == command }

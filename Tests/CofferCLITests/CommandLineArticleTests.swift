@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// Every statement of the pages about the command line that can be run holds.
 @Suite(.tags(.process), .defaultRun)

@@ -5,6 +5,8 @@ import CofferMemory
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
+@testable import CofferTerminal
 
 @Suite(.tags(.process), .defaultRun)
 struct ExitStatusTests {

@@ -4,6 +4,8 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
+@testable import CofferTerminal
 
 @Suite(.tags(.process), .defaultRun)
 struct PartsTests {

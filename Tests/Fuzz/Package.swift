@@ -76,10 +76,23 @@ let package = Package(
       ],
       swiftSettings: watched),
     .target(
+      name: "CofferTerminal",
+      dependencies: [
+        "Coffer", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault", system, logging,
+      ],
+      swiftSettings: watched),
+    .target(
+      name: "CofferFormats",
+      dependencies: [
+        "CofferTerminal", "Coffer", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault", "CCofferLibraries",
+      ],
+      swiftSettings: watched),
+    .target(
       name: "CofferCLI",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferMemory", "CofferPlatform", "CofferPostgres",
-        "CofferSecretService", "CofferStorage", "CofferVault", "CCofferLibraries", arguments, logging, system,
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferMemory", "CofferPlatform",
+        "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CCofferLibraries",
+        arguments, system,
       ],
       // Its entry is none here. Were it in a file of the name Main.swift, SwiftPM would take the target for a program, and
       // another program would get none of its code.
@@ -94,7 +107,10 @@ let package = Package(
     program("Defaults", ["CofferDefaults", "CofferStorage", "CofferPlatform"]),
     program(
       "CommandLine",
-      ["CofferCLI", "CofferSecretService", "CofferLogin", "Coffer", "CofferVault", "CofferStorage", "CofferPlatform"]),
+      [
+        "CofferCLI", "CofferFormats", "CofferTerminal", "CofferSecretService", "CofferLogin", "Coffer", "CofferVault",
+        "CofferStorage", "CofferPlatform",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,6 @@
 internal import CofferAgent
 internal import CofferPlatform
+internal import CofferTerminal
 
 /// What commands print of an agent.
 struct AgentReport: Encodable {

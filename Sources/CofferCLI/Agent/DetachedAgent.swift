@@ -1,6 +1,8 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferPostgres
+internal import CofferTerminal
 
 /// This program as an agent in the background: in a session of its own, so that it has no terminal and outlives the shell.
 enum DetachedAgent {

@@ -3,6 +3,7 @@ internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 
 /// Whether a value goes to the clipboard in place of standard output.
 struct ClipboardOptions: ParsableArguments {

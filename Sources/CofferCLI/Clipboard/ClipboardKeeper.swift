@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
+internal import CofferTerminal
 internal import SystemPackage
 
 /// This program in the background, until it clears the clipboard.

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferVault
 
 /// What puts text on a clipboard.

@@ -1,6 +1,7 @@
 internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
+internal import CofferTerminal
 
 /// The clipboard of the terminal that the process was started from, by the escape sequence OSC 52: `ESC ] 52 ; c ; BASE64 BEL`.
 ///

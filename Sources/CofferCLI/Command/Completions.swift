@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferDefaults
+internal import CofferFormats
+internal import CofferTerminal
 internal import CofferVault
 
 /// Suggestions for a shell. A completion never asks, never prints an error, and has no suggestions after a failure.

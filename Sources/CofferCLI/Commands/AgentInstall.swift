@@ -3,6 +3,7 @@ internal import Coffer
 internal import CofferStorage
 internal import CofferPlatform
 internal import CofferPostgres
+internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 

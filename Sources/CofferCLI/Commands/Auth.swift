@@ -3,6 +3,7 @@ internal import Coffer
 internal import CofferLogin
 internal import CofferStorage
 internal import CofferPlatform
+internal import CofferTerminal
 internal import FoundationEssentials
 
 struct AuthCommand: ParsableCommand {

@@ -1,8 +1,10 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferLogin
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 internal import FoundationEssentials
 
 typealias LoginCommand = LoginCommandAt<RootPlace>

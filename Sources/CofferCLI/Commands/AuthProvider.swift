@@ -3,6 +3,7 @@ internal import Coffer
 internal import CofferLogin
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 
 struct AuthProviderCommand: ParsableCommand {

@@ -1,5 +1,7 @@
 internal import ArgumentParser
+internal import CofferFormats
 internal import CofferPlatform
+internal import CofferTerminal
 
 struct DoctorCommand: Command {
   static let configuration = CommandConfiguration(

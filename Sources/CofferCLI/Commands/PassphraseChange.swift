@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferTerminal
 internal import CofferVault
 
 /// A new passphrase for a slot of a vault that is open, by whichever slot.

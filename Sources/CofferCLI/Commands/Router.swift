@@ -1,7 +1,9 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 internal import FoundationEssentials
 
 struct GetCommand: OpeningCommand {

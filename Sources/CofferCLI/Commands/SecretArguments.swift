@@ -1,3 +1,5 @@
+internal import CofferTerminal
+
 /// Options that other programs have and this one never will: a secret on a command line is in the process list, the shell's
 /// history and the audit log before the program even starts.
 enum SecretArguments {

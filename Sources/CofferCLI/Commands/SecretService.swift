@@ -3,6 +3,7 @@ internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
 internal import CofferSecretService
+internal import CofferTerminal
 internal import CofferVault
 internal import Dispatch
 internal import FoundationEssentials

@@ -4,6 +4,7 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import CofferSecretService
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 internal import SystemPackage

@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
+internal import CofferTerminal
 
 struct SetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferDefaults
+internal import CofferTerminal
 internal import CofferVault
 
 struct StatusCommand: Command {

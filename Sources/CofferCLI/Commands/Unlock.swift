@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
+internal import CofferTerminal
 
 struct UnlockCommand: OpeningCommand {
   static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferStorage
 internal import CofferPlatform
+internal import CofferTerminal
 internal import Synchronization
 
 struct WatchCommand: OpeningCommand {

@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferVault
 
 /// Where a person may be asked.

@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferVault
 
 /// A mirror that is read in the place of its vault. The command goes to nothing else: to read, it asks neither the server nor the

@@ -2,6 +2,7 @@ internal import Coffer
 internal import CofferDefaults
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 internal import FoundationEssentials
 
 /// Short names for vaults, which `--vault` and `COFFER_VAULT` take in the place of a path: settings of this program.

@@ -1,4 +1,5 @@
 internal import CofferPlatform
+internal import CofferTerminal
 
 /// What ssh or git asks a program for, which gets the question as its only word.
 ///

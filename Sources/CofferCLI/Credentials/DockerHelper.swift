@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
@@ -20,10 +22,6 @@ struct DockerHelper {
     private static func refusal(_ text: String) -> Failure { Failure(.notFound, kind: "docker", text, cure: nil) }
   }
 
-  /// Before the server in the name of a service: git and docker may have different passwords for one host.
-  private static let prefix = "docker:"
-  /// The service of a server's credentials.
-  static func service(of server: String) -> String { prefix + server }
   /// Bytes of a request, at most: an address, a user and a token.
   private static let largest = 1 << 18
 
@@ -45,7 +43,7 @@ struct DockerHelper {
     guard !user.isEmpty else { throw Refusal.noUser }
     context.reason = "docker wants to keep the password of \(server)."
     let items = try context.itemsToRead()
-    let name = try ItemName(service: Self.service(of: server), account: user)
+    let name = try ItemName(service: DockerConfig.service(of: server), account: user)
     let value = try secret.bytes.duplicate()
     let form = SecretForm(value, metadata: ItemMetadata(label: "Docker credentials of \(server)", contentType: "text/plain"))
     // One credential for each server: the former user's would be handed out by chance.
@@ -99,23 +97,23 @@ struct DockerHelper {
     context.reason = "docker wants to forget the password of \(server)."
     let items = try context.itemsToRead()
     // Also deleted items that can be restored.
-    let deleted = try items.deleted(service: Self.service(of: server)).map(\.item.name.item)
+    let deleted = try items.deleted(service: DockerConfig.service(of: server)).map(\.item.name.item)
     let names = try Set(stored(server, items).map(\.name) + deleted)
     guard !names.isEmpty else { throw Refusal.notFound }
     try items.apply(names.sorted().map { .remove($0) })
   }
 
   private func list() throws {
-    let items = try context.itemsToRead().list().filter { $0.name.service.hasPrefix(Self.prefix) }
+    let items = try context.itemsToRead().list().filter { $0.name.service.hasPrefix(DockerConfig.servicePrefix) }
     let users = items.sorted { $0.modified < $1.modified }.map { item in
-      (String(item.name.service.dropFirst(Self.prefix.count)), item.name.account)
+      (String(item.name.service.dropFirst(DockerConfig.servicePrefix.count)), item.name.account)
     }
     try Output.line(JSONText.encode(Dictionary(users) { $1 }))
   }
 
   /// The items of a server, the one written last first.
   private func stored(_ server: String, _ items: VaultItems) throws -> [VaultItem] {
-    try items.list(service: Self.service(of: server)).sorted { $0.modified > $1.modified }
+    try items.list(service: DockerConfig.service(of: server)).sorted { $0.modified > $1.modified }
   }
 
   private func server() throws -> String {

@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
+internal import CofferTerminal
 internal import FoundationEssentials
 
 /// A credential as git knows it: a password, or a ready header with its scheme, and what belongs to it.

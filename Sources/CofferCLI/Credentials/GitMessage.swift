@@ -1,6 +1,8 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
 internal import CofferPlatform
+internal import CofferTerminal
 
 /// What git tells a credential helper: lines `key=value` up to an empty line or the end.
 ///

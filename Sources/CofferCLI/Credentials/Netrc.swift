@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
+internal import CofferTerminal
 internal import FoundationEssentials
 
 /// A netrc for a command: a line for each host, which is in memory alone.

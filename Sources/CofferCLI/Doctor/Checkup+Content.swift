@@ -2,6 +2,7 @@ internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 
 extension Checkup {

@@ -2,6 +2,7 @@ internal import Coffer
 internal import CofferAgent
 internal import CofferDefaults
 internal import CofferMemory
+internal import CofferTerminal
 internal import CofferVault
 internal import CofferPlatform
 internal import SystemPackage

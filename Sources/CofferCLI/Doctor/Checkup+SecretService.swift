@@ -1,6 +1,8 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferSecretService
+internal import CofferTerminal
 
 extension Checkup {
   /// Who answers programs that ask for secrets, where there is a bus at all.

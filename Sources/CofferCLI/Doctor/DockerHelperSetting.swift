@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
+internal import CofferTerminal
 
 /// Has docker ask `docker-credential-coffer`.
 enum DockerHelperSetting {

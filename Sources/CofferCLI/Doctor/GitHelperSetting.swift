@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
+internal import CofferTerminal
 internal import SystemPackage
 
 /// Has git ask `git-credential-coffer` instead of a file in the clear.

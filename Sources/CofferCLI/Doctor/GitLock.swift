@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferTerminal
 internal import SystemPackage
 
 /// The lock that git's `store` takes before it reads its file, until its new one is in place: who holds it neither has a line of

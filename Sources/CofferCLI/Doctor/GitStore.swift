@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
+internal import CofferTerminal
 internal import SystemPackage
 
 /// A helper `store` that git's configuration names: git reads and writes credentials in the clear by it.

@@ -1,6 +1,8 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferMemory
 internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 

@@ -1,6 +1,8 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 
 /// Moves the entries of one file into the vault. Whenever it stops, each entry is in the file, in the vault, or in both: the file

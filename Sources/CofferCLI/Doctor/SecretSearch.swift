@@ -1,7 +1,9 @@
 internal import Coffer
 internal import CofferDefaults
+internal import CofferFormats
 internal import CofferStorage
 internal import CofferPlatform
+internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 

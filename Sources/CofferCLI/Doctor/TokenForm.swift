@@ -1,3 +1,6 @@
+internal import CofferFormats
+internal import CofferTerminal
+
 /// How secrets look that programs made.
 enum TokenForm {
   /// How tokens of well-known services begin, from their own documentation, so that scanners find them.

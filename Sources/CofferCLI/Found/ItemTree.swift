@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferFormats
+internal import CofferTerminal
 internal import CofferVault
 
 /// Items drawn as a tree: a service in a line, its accounts below it.

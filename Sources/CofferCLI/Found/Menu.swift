@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferTerminal
 
 /// A choice of a few, at a terminal.
 enum Menu {

@@ -1,3 +1,5 @@
+internal import CofferTerminal
+
 /// The text of a help topic: paragraphs, lists, tables and code, as in the pages of the catalogue. Typed words stand between
 /// grave accents.
 enum HelpMarkup {

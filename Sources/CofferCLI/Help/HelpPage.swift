@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferTerminal
 
 /// The help of one command, for a terminal or a pipe.
 struct HelpPage {

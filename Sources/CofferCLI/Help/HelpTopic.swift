@@ -1,3 +1,6 @@
+internal import CofferFormats
+internal import CofferTerminal
+
 /// What `coffer help` says besides the commands. An installed program has no catalogue beside it, so the text is here as well:
 /// each part is a section of a page of the catalogue, letter for letter.
 struct HelpTopic {

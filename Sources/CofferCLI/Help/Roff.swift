@@ -1,3 +1,5 @@
+internal import CofferTerminal
+
 /// A piece of a page in the macros of man(7).
 enum Roff {
   case section(String)

@@ -1,7 +1,9 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 
 /// The program that `--from` names. Its files are recognized by their content.
 enum ImportFormat: String, ExpressibleByArgument, CaseIterable {

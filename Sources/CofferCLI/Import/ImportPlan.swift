@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferFormats
+internal import CofferTerminal
 internal import CofferVault
 
 /// The effects of an import, in lines for a person.

@@ -1,7 +1,9 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferSecretService
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 

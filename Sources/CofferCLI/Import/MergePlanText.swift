@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferFormats
+internal import CofferTerminal
 internal import CofferVault
 
 /// The effects of a merge, in lines for a person and as an answer for a program.

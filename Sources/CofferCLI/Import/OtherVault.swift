@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 

@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 
 /// Items as an environment file: the account is the variable's name.

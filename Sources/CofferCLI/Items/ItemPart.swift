@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 
 /// A part of an item beside its value, by name: the first that exists of a described field, a secret field and an attribute.

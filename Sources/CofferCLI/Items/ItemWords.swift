@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 
 /// The words that name an item: SERVICE and ACCOUNT, both in one word as messages spell them, or a reference.

@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferTerminal
 
 /// The name of something that the command line is about to store.
 enum NewName {

@@ -1,6 +1,7 @@
 internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 
 /// `coffer://service/account[/field]`: names a secret, a secret field of an item or something said of it, in a place where the
 /// secret may not stand.

@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
+internal import CofferTerminal
 
 /// The declared keys of one domain beside the stored values. No value is opened.
 struct SchemaComparison {

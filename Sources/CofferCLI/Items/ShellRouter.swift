@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 
 /// Which domain a router command is about, and how to open the vault should it be needed.
 struct RouterOptions: ParsableArguments {

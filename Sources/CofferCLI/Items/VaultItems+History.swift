@@ -1,6 +1,7 @@
 internal import Coffer
 internal import CofferAgent
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 
 /// The previous versions of items, and deleted ones.

@@ -1,7 +1,9 @@
 internal import Coffer
 internal import CofferAgent
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 

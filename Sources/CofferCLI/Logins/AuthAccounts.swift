@@ -1,6 +1,8 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferLogin
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 

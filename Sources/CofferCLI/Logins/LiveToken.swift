@@ -1,7 +1,9 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferLogin
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 

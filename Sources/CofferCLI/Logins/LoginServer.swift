@@ -2,6 +2,7 @@ internal import Coffer
 internal import CofferLogin
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 
 /// A server that logs in, and this program as it knows it: by an issuer, which says where everything is, or by a name that is

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferLogin
 internal import CofferStorage
 internal import CofferVault

@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferTerminal
 internal import SystemPackage
 
 /// A command that is ready to start: words, environment, and the descriptors it finds open.

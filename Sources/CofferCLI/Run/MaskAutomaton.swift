@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
+internal import CofferTerminal
 
 /// Finds many secrets in one pass over a stream, however many they are: the automaton of Aho and Corasick ("Efficient String
 /// Matching: An Aid to Bibliographic Search", CACM 18/6, 1975).

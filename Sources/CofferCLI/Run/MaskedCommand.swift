@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferTerminal
 
 /// A command whose output passes through this process, which hands its signals on and ends as it ends.
 final class MaskedCommand {

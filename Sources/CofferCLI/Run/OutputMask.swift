@@ -1,6 +1,7 @@
 internal import Coffer
 internal import CofferMemory
 internal import CofferStorage
+internal import CofferTerminal
 
 /// Replaces secrets in a stream, wherever the chunks of it begin and end.
 ///

@@ -1,6 +1,7 @@
 internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
+internal import CofferTerminal
 internal import SystemPackage
 
 /// What comes out of a pipe, read into guarded memory as it comes.

@@ -1,4 +1,6 @@
+internal import CofferFormats
 internal import CofferStorage
+internal import CofferTerminal
 internal import SystemPackage
 
 /// What a command is to be given, before any reference was read.

@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferMemory
+internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 

@@ -1,6 +1,8 @@
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
 internal import CofferPlatform
+internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferTerminal
 internal import CofferVault
 internal import CofferPlatform
 internal import Synchronization

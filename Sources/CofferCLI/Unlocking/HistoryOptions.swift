@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferVault
 
 /// How many former contents an item keeps.

@@ -1,7 +1,9 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
 internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 

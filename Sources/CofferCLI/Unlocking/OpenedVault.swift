@@ -1,6 +1,7 @@
 internal import Coffer
 internal import CofferAgent
 internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferVault
 
 /// The vault, opened for a command that needs neither its key nor another thing that the agent keeps to itself.

@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferVault
 
 /// Opening something with what opens one of a vault's slots: with what the sources have, else with what a person types, three

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
+internal import CofferTerminal
 
 /// Where a value comes from: standard input unless one of these names another place.
 struct ValueOptions: ParsableArguments {

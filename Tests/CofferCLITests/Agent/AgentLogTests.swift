@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
 
 /// Whom the vault's log names when an agent makes the change.
 @Suite(.tags(.process), .defaultRun)

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 @Suite struct AgentReportTests {
   @Test func `a time that has just begun is told whole`() {

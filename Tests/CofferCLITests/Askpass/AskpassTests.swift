@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// Programs that ask where no terminal is.
 @Suite(.tags(.process), .defaultRun)

@@ -4,6 +4,8 @@ import CofferTestSupport
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
+@testable import CofferTerminal
 
 /// What an import reads may come from anyone: mutations of sound files are read or refused by name, and never end the process.
 /// The short form takes some; `COFFER_LONG_TESTS=1` a million.

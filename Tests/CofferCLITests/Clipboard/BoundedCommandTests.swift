@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// Programs that do not do their part.
 @Suite(.tags(.process), .defaultRun)

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// The real programs, at a display that nobody sees.
 @Suite(.tags(.process), .wholeRun)

@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 @Suite(.tags(.process), .defaultRun)
 struct AuthCommandTests {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
 
 @Suite(.tags(.process), .defaultRun)
 struct GenerateCommandTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 @Suite(.tags(.process), .defaultRun)
 struct InjectCommandTests {

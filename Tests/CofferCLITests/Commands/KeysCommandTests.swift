@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// `coffer keys`, on a schema that a router writes.
 @Suite(.tags(.process), .defaultRun)

@@ -3,6 +3,8 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
+@testable import CofferTerminal
 
 /// What goes wrong beside a login, a renewal or a logout at real servers: the disk, the vault, the clock, the person.
 @Suite(.tags(.root, .process), .wholeRun) struct LoginFaultTests {

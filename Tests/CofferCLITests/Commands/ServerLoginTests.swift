@@ -7,6 +7,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
+@testable import CofferTerminal
 
 /// Logins at a real server, by the program.
 @Suite(.tags(.campaign, .process), .wholeRun) struct ServerLoginTests {

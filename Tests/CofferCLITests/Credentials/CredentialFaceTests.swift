@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// What `coffer credential` answers, protocol by protocol.
 @Suite(.tags(.process), .defaultRun)

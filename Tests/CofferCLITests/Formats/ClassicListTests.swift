@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
 
 @Suite struct ClassicListTests {
   @Test

@@ -5,6 +5,7 @@ import CofferTestSupport
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
 
 @Suite(.tags(.campaign, .process), .wholeRun)
 struct EnvExportTests {

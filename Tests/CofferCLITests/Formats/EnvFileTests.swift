@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
 
 @Suite struct EnvFileTests {
   private func read(_ text: String) throws -> [(String, String)] {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 @Suite struct ReferenceTests {
   @Test

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// The examples of the help.
 @Suite(.tags(.process), .defaultRun)

@@ -4,6 +4,7 @@ import FoundationEssentials
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 @Suite(.tags(.process), .defaultRun)
 struct HelpTests {

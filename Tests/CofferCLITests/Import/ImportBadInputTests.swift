@@ -5,6 +5,8 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
+@testable import CofferTerminal
 
 /// Files of other programs that were cut, made to harm, or written in another encoding: read in full or refused by name.
 @Suite struct ImportBadInputTests {

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
 
 /// The files of other programs in `Fixtures/Imports`, each with secrets that were invented for it.
 enum ImportFixture {

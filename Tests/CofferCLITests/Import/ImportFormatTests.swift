@@ -6,6 +6,8 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
+@testable import CofferTerminal
 
 @Suite struct ImportFormatTests {
   @Test func `what a file is of is told by its content, and nothing is guessed`() throws {

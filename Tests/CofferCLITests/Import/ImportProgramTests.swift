@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// Imports at the shell, of files that the real programs make where they are installed.
 @Suite(.tags(.process), .defaultRun) struct ImportProgramTests {

@@ -5,6 +5,8 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
+@testable import CofferTerminal
 
 /// Seeds of one-time codes and dates: what cannot be used is told, whatever the format.
 @Suite struct ImportSeedAndDateTests {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
 
 /// Codes of the standard, and URIs of nobody's.
 @Suite struct OneTimePasswordTests {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
 
 struct PassphraseStrengthTests {
   private func strength(_ text: String) throws -> PasswordStrength { try PasswordStrength(Home.secret(text)) }

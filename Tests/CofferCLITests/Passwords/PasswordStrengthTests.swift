@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
 
 @Suite struct PasswordStrengthTests {
   private func strength(_ text: String, of names: [String] = []) throws -> PasswordStrength {

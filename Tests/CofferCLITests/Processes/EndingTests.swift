@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 @Suite struct EndingTests {
   @Test func `an end that the system does not tell is an error, and not the status 0`() {

@@ -4,6 +4,7 @@ import CofferTestSupport
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 @Suite struct OutputMaskTests {
   private func masked(_ secrets: [String], _ text: String, chunk: Int) throws -> String {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// How wide text is, and how it is made to fit.
 struct CellsTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// Moments in the words of a person. The time zone is that of whoever runs the tests: all distances are from noon.
 struct LocalTimeTests {

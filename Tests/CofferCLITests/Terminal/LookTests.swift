@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// What a person sees at a terminal.
 @Suite(.tags(.process), .wholeRun)

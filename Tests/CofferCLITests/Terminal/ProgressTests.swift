@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// The line that tells how far a long work is.
 struct ProgressTests {

@@ -1,6 +1,8 @@
 import Testing
 
 @testable import CofferCLI
+@testable import CofferFormats
+@testable import CofferTerminal
 
 /// Rows for a person, on narrow and on wide terminals.
 struct TableTests {

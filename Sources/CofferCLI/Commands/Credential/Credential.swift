@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CofferPlatform
+internal import CofferTerminal
 
 struct CredentialCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

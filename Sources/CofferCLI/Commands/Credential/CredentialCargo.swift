@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
+internal import CofferTerminal
 
 struct CredentialCargoCommand: OpeningCommand {
   static let configuration = CommandConfiguration(

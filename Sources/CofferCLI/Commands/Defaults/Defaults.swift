@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferDefaults
 internal import CofferStorage
+internal import CofferTerminal
 internal import SystemPackage
 
 /// Each file of the family lists its own commands, in the order of the help.

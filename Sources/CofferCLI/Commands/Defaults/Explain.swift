@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CofferStorage
+internal import CofferTerminal
 
 struct DefaultsExplainCommand: Command {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import CofferDefaults
+internal import CofferFormats
 internal import CofferStorage
+internal import CofferTerminal
 internal import SystemPackage
 
 struct DefaultsReadCommand: Command {

@@ -1,8 +1,10 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferDefaults
+internal import CofferFormats
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 
 struct DefaultsDomainsCommand: Command {
   static let configuration = CommandConfiguration(

@@ -1,7 +1,9 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
 internal import CofferPlatform
+internal import CofferTerminal
 
 struct DefaultsWriteCommand: Command {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
+internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 

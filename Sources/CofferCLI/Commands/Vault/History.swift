@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 
 /// An item and the other name of it: `a b c d`, `a/b c/d`, or the first with `--to-service` and `--to-account`.

@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferFormats
+internal import CofferTerminal
 internal import CofferVault
 
 /// All about one item but its value, as a person at a terminal reads it.

@@ -1,8 +1,10 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 

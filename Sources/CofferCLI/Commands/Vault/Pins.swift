@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
+internal import CofferTerminal
 internal import CofferVault
 
 struct PinCommand: ParsableCommand {

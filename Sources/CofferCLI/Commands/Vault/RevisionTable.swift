@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 

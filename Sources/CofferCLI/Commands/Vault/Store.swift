@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferStorage
+internal import CofferTerminal
 internal import CofferVault
 
 struct VaultSetCommand: OpeningCommand {

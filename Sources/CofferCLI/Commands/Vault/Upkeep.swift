@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferAgent
 internal import CofferMemory
+internal import CofferTerminal
 internal import CofferVault
 
 struct VaultStatusCommand: OpeningCommand {

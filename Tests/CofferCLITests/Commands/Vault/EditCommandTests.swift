@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// Changing what describes an item without its value.
 @Suite(.tags(.process), .defaultRun)

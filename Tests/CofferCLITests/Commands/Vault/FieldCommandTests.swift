@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// Secret fields of an item, beside its value and its attributes.
 @Suite(.tags(.process), .defaultRun)

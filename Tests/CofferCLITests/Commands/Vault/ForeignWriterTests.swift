@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 @testable import CofferVault
 
 /// Items that Coffer does not make and another writer of the format may.

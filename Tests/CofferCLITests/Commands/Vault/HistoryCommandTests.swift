@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferCLI
+@testable import CofferTerminal
 
 /// Former values, deleted items, and how both go for good.
 @Suite(.tags(.process), .defaultRun)

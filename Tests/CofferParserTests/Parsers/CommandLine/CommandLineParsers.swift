@@ -9,6 +9,8 @@ import Foundation
 #endif
 
 @testable import CofferCLI
+@testable import CofferFormats
+@testable import CofferTerminal
 
 /// What the command line reads of files, pipes, editors and other programs.
 enum CommandLineParsers {

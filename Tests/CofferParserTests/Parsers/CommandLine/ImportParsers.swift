@@ -7,6 +7,7 @@ import CofferVault
 #endif
 
 @testable import CofferCLI
+@testable import CofferFormats
 
 /// The files of other programs, as an import reads them and as `coffer doctor --fix` cuts them.
 enum ImportParsers {

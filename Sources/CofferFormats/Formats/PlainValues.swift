@@ -1,0 +1,119 @@
+internal import Coffer
+package import CofferStorage
+package import CofferTerminal
+package import FoundationEssentials
+
+/// The types a plain value can be given at the shell.
+package enum PlainType: String, CaseIterable, Sendable {
+  case bool, int, float, string, date, data, json
+
+  /// The type of a stored value, to be kept by a new one.
+  package init(of form: PlainForm) {
+    switch form {
+    case .bool: self = .bool
+    case .integer, .unsigned: self = .int
+    case .real: self = .float
+    case .string, .argument: self = .string
+    case .date: self = .date
+    case .data: self = .data
+    case .array, .dictionary: self = .json
+    }
+  }
+
+  /// The value that `text` stands for.
+  package func parse(_ text: String) throws(Failure) -> PlainForm {
+    guard let form = value(text) else {
+      throw .usage("the value is not \(article) \(rawValue)", try: "\(example), or another type flag")
+    }
+    return form
+  }
+
+  private func value(_ text: String) -> PlainForm? {
+    switch self {
+    case .bool: Self.truth[text.lowercased()].map(PlainForm.bool)
+    case .int: Int64(text).map(PlainForm.integer) ?? UInt64(text).map(PlainForm.unsigned)
+    case .float: Self.real(text).map(PlainForm.real)
+    case .string: .string(text)
+    case .date: Moment.parse(text).map(PlainForm.date)
+    case .data: Self.hexadecimal(text).map(PlainForm.data)
+    case .json: JSONForm.parse(text)
+    }
+  }
+
+  /// Numbers beyond `Double` would silently become infinite: only a word for infinity is.
+  private static func real(_ text: String) -> Double? {
+    guard let number = Double(text) else { return nil }
+    return number.isFinite || !text.contains(where: \.isNumber) ? number : nil
+  }
+
+  private static let truth = [
+    "true": true, "yes": true, "on": true, "1": true, "false": false, "no": false, "off": false, "0": false,
+  ]
+
+  /// The bytes that `text` spells in hexadecimal digits; nil when it does not.
+  package static func hexadecimal(_ text: String) -> Data? {
+    let digits = text.compactMap(\.hexDigitValue)
+    guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+    return Data(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+  }
+
+  private var article: String { self == .int ? "an" : "a" }
+
+  private var example: String {
+    switch self {
+    case .bool: "true or false"
+    case .int: "a whole number of at most 64 bits"
+    case .float: "a number such as 0.5"
+    case .string: "text"
+    case .date: "2026-12-31T18:00:00Z"
+    case .data: "an even number of hexadecimal digits"
+    case .json: "JSON without null"
+    }
+  }
+}
+
+/// A plain value as text for people and pipes.
+package enum PlainText {
+  package static func text(_ form: PlainForm) -> String {
+    switch form {
+    case .bool(let value): value ? "true" : "false"
+    case .integer(let value): String(value)
+    case .unsigned(let value): String(value)
+    case .real(let value): String(value)
+    case .string(let value), .argument(let value): value
+    case .date(let value): Moment.text(value)
+    case .data(let value): value.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    case .array, .dictionary: JSONText.encode(PlainFormJSON(form))
+    }
+  }
+}
+
+/// JSON as a property-list value. JSON's null has no place in a property list.
+enum JSONForm {
+  static func parse(_ text: String) -> PlainForm? {
+    do { return try JSONDecoder().decode(Node.self, from: Data(text.utf8)).form } catch { return nil }
+  }
+
+  private struct Node: Decodable {
+    let form: PlainForm
+    init(from decoder: any Decoder) throws {
+      let single = try decoder.singleValueContainer()
+      func attempt<Value: Decodable>(_: Value.Type) -> Value? { do { return try single.decode(Value.self) } catch { return nil } }
+      if let value = attempt(Bool.self) {
+        form = .bool(value)
+      } else if let value = attempt(Int64.self) {
+        form = .integer(value)
+      } else if let value = attempt(UInt64.self) {
+        form = .unsigned(value)
+      } else if let value = attempt(Double.self) {
+        form = .real(value)
+      } else if let value = attempt(String.self) {
+        form = .string(value)
+      } else if let value = attempt([Node].self) {
+        form = .array(value.map(\.form))
+      } else {
+        form = .dictionary(try single.decode([String: Node].self).mapValues(\.form))
+      }
+    }
+  }
+}

@@ -1,0 +1,179 @@
+package import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferTerminal
+internal import FoundationEssentials
+
+/// Bitwarden's and Vaultwarden's export as JSON.
+///
+/// Source: bitwarden.com/help/condition-bitwarden-import, and `libs/common/src/models/export` of github.com/bitwarden/clients.
+package struct BitwardenJSON {
+  /// The names of folders and collections, by their ids: entries may stand before them.
+  private var folders: [String: String] = [:]
+  private var drafts: [Draft] = []
+  private var isEncrypted = false
+
+  /// - Throws: `.damaged`, naming the line and never its text; a usage failure for an encrypted export.
+  package static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
+    try file.withUnsafeBytes { raw in
+      var scanner = JSONScanner(raw, place: place)
+      var reader = BitwardenJSON()
+      try scanner.object { scanner, name in
+        switch name {
+        case "encrypted": reader.isEncrypted = try scanner.literal() == "true"
+        case "folders", "collections": try scanner.array { try reader.readFolder(&$0) }
+        case "items": try scanner.array { reader.drafts.append(try Draft(&$0)) }
+        default: try scanner.skip()
+        }
+      }
+      try scanner.end()
+      guard !reader.isEncrypted else {
+        throw Failure.usage(
+          "the export in \(place) is encrypted, and only Bitwarden can read it",
+          try: "an export as .json, not as .json (Encrypted); or bw export --format json --raw | coffer vault import -")
+      }
+      var found = ImportedEntries()
+      for draft in reader.drafts { draft.finish(reader.folders, &found) }
+      return found
+    }
+  }
+
+  private mutating func readFolder(_ scanner: inout JSONScanner) throws {
+    var id = "", name = ""
+    try scanner.object { scanner, field in
+      switch field {
+      case "id": id = try scanner.textOrNothing()
+      case "name": name = try scanner.textOrNothing()
+      default: try scanner.skip()
+      }
+    }
+    folders[id] = name
+  }
+
+  /// An item as it stands there; what its type is and where it lies may come last.
+  private struct Draft {
+    private enum Kind: String { case login = "1", note = "2", card = "3", identity = "4", key = "5" }
+
+    private var entry = ImportedEntry()
+    private var kind = ""
+    private var notes: SecretForm?
+    private var folder = "", collections: [String] = []
+    private var isDeleted = false, passkeys = 0, former = 0
+    private var attachments: [String] = [], links: [String] = []
+
+    init(_ scanner: inout JSONScanner) throws {
+      try scanner.object { scanner, name in
+        switch name {
+        case "type": kind = try scanner.literal()
+        case "name": entry.title = try scanner.textOrNothing()
+        case "notes": notes = try scanner.secretOrNothing()
+        case "favorite": if try scanner.literal() == "true" { entry.tags.append("favorite") }
+        case "folderId": folder = try scanner.textOrNothing()
+        case "collectionIds" where scanner.peek() == UInt8(ascii: "["):
+          try scanner.array { collections.append(try $0.textOrNothing()) }
+        case "creationDate": entry.created = entry.date("created", try scanner.dateText())
+        case "revisionDate": entry.modified = entry.date("modified", try scanner.dateText())
+        case "deletedDate": isDeleted = try !scanner.textOrNothing().isEmpty
+        case "archivedDate": entry.say(try scanner.textOrNothing(), as: "archived")
+        case "login" where scanner.peek() == UInt8(ascii: "{"): try readLogin(&scanner)
+        case "card" where scanner.peek() == UInt8(ascii: "{"): try readParts(&scanner, value: "number", secrets: ["code"])
+        case "sshKey" where scanner.peek() == UInt8(ascii: "{"): try readParts(&scanner, value: "privateKey", secrets: [])
+        case "identity" where scanner.peek() == UInt8(ascii: "{"):
+          try readParts(&scanner, value: nil, secrets: ["ssn", "passportNumber", "licenseNumber"])
+        case "fields" where scanner.peek() == UInt8(ascii: "["): try scanner.array { try readField(&$0) }
+        case "passwordHistory" where scanner.peek() == UInt8(ascii: "["):
+          try scanner.array {
+            former += 1
+            try $0.skip()
+          }
+        case "attachments" where scanner.peek() == UInt8(ascii: "["): try scanner.array { try readAttachment(&$0) }
+        default: try scanner.skip()
+        }
+      }
+    }
+
+    private mutating func readLogin(_ scanner: inout JSONScanner) throws {
+      try scanner.object { scanner, name in
+        switch name {
+        case "username": entry.user = try scanner.textOrNothing()
+        case "password": entry.value = try scanner.secretOrNothing()
+        case "totp": try entry.takeSeed(OneTimeSeed(scanner.secretOrNothing()), as: name)
+        case "uris" where scanner.peek() == UInt8(ascii: "["):
+          try scanner.array { scanner in
+            try scanner.object { scanner, name in
+              guard name == "uri" else { return try scanner.skip() }
+              entry.urls.append(try scanner.textOrNothing())
+            }
+          }
+        case "fido2Credentials" where scanner.peek() == UInt8(ascii: "["):
+          try scanner.array {
+            passkeys += 1
+            try $0.skip()
+          }
+        default: try scanner.skip()
+        }
+      }
+    }
+
+    /// The parts of a card, an identity or a key.
+    private mutating func readParts(_ scanner: inout JSONScanner, value: String?, secrets: Set<String>) throws {
+      try scanner.object { scanner, name in
+        switch name {
+        case value: entry.value = try scanner.secretOrNothing()
+        case _ where secrets.contains(name): entry.add(try scanner.secretOrNothing(), as: name)
+        default: entry.say(try scanner.textOrNothing(), as: name)
+        }
+      }
+    }
+
+    /// A field of the owner's own: text, hidden, yes or no, or a link to another field.
+    private mutating func readField(_ scanner: inout JSONScanner) throws {
+      var field = "", type = "", value: SecretForm?
+      try scanner.object { scanner, name in
+        switch name {
+        case "name": field = try scanner.textOrNothing()
+        case "type": type = try scanner.literal()
+        case "value": value = try scanner.secretOrNothing()
+        default: try scanner.skip()
+        }
+      }
+      // The linked field is imported by its own name.
+      guard type != "3" else { return links.append(field) }
+      // Text and yes or no are shown in the clear there too; what another version adds is kept as a secret.
+      if type == "0" || type == "2" { entry.say(value?.plainText ?? "", as: field) } else { entry.add(value, as: field) }
+    }
+
+    private mutating func readAttachment(_ scanner: inout JSONScanner) throws {
+      var file = ""
+      try scanner.object { scanner, name in
+        guard name == "fileName" else { return try scanner.skip() }
+        file = try scanner.textOrNothing()
+      }
+      attachments.append(file)
+    }
+
+    func finish(_ folders: [String: String], _ found: inout ImportedEntries) {
+      var entry = entry
+      guard !isDeleted else { return found.leaveOut(entry.label, LeftOut.inTrash) }
+      guard let kind = Kind(rawValue: kind) else { return found.leaveOut(entry.label, LeftOut.unknownType) }
+      let places = ([folder] + collections).compactMap { folders[$0] }.filter { !$0.isEmpty }
+      entry.folder = places.first ?? ""
+      for place in places.dropFirst() { entry.say(place, as: "folder") }
+      if kind == .note, entry.value == nil { entry.value = notes } else { entry.add(notes, as: "notes") }
+      found.add(entry)
+      for name in attachments { found.leaveOut(entry.label, part: name, LeftOut.attachment) }
+      for name in links { found.leaveOut(entry.label, part: name, LeftOut.link) }
+      found.leaveOut(entry.label, LeftOut.passkey, count: passkeys)
+      found.leaveOut(entry.label, LeftOut.formerPasswords, count: former)
+    }
+  }
+}
+
+extension JSONScanner {
+  /// A date as it stands there, as text or as a number; empty for `null`.
+  mutating func dateText() throws(StoreError) -> String {
+    guard peek() != UInt8(ascii: "\"") else { return try text() }
+    let date = try literal()
+    return date == "null" ? "" : date
+  }
+}

@@ -1,0 +1,167 @@
+package import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferTerminal
+internal import FoundationEssentials
+
+/// The XML that KeePass, KeePassXC and `keepassxc-cli export` write.
+///
+/// Source: keepass.info/help/kb/kdbx.html, and what KeePassXC writes.
+package struct KeePassXML {
+  private var found = ImportedEntries()
+  private var trash = ""
+
+  /// - Throws: `.damaged`, naming the line and never its text.
+  package static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
+    try file.withUnsafeBytes { raw in
+      var scanner = XMLScanner(raw, place: place)
+      var reader = KeePassXML()
+      try scanner.root("KeePassFile") { scanner, _ in
+        try scanner.children { scanner, tag in
+          switch tag.name {
+          case "Meta": try reader.readMeta(&scanner)
+          case "Root":
+            try scanner.children { scanner, tag in
+              guard tag.name == "Group" else { return try scanner.skipContent() }
+              try reader.readGroup(&scanner, path: nil, isTrash: false)
+            }
+          default: try scanner.skipContent()
+          }
+        }
+      }
+      return reader.found
+    }
+  }
+
+  private mutating func readMeta(_ scanner: inout XMLScanner) throws {
+    var hasTrash = true, id = ""
+    try scanner.children { scanner, tag in
+      switch tag.name {
+      case "RecycleBinEnabled": hasTrash = try scanner.text().lowercased() != "false"
+      case "RecycleBinUUID": id = try scanner.text()
+      default: try scanner.skipContent()
+      }
+    }
+    if hasTrash { trash = id }
+  }
+
+  /// - Parameter path: the names of the groups above; nil for the root, whose name is that of the database.
+  private mutating func readGroup(_ scanner: inout XMLScanner, path: [String]?, isTrash: Bool) throws {
+    var isTrash = isTrash
+    var name = ""
+    try scanner.children { scanner, tag in
+      switch tag.name {
+      case "UUID": if try scanner.text() == trash, !trash.isEmpty { isTrash = true }
+      case "Name": name = try scanner.text()
+      case "Entry": try readEntry(&scanner, folder: Self.folder(path, name), isTrash: isTrash)
+      case "Group": try readGroup(&scanner, path: path.map { $0 + [name] } ?? [], isTrash: isTrash)
+      default: try scanner.skipContent()
+      }
+    }
+  }
+
+  private static func folder(_ path: [String]?, _ name: String) -> String {
+    path.map { ($0 + [name]).joined(separator: "/") } ?? ""
+  }
+
+  private mutating func readEntry(_ scanner: inout XMLScanner, folder: String, isTrash: Bool) throws {
+    var draft = Draft()
+    draft.entry.folder = folder
+    try scanner.children { scanner, tag in
+      switch tag.name {
+      case "String": try draft.readString(&scanner)
+      case "Tags": draft.entry.tags = try scanner.text().unicodeScalars.split { $0 == ";" || $0 == "," }.map { String($0) }
+      case "Times": try draft.readTimes(&scanner)
+      case "Binary":
+        try scanner.children { scanner, tag in
+          guard tag.name == "Key" else { return try scanner.skipContent() }
+          draft.attachments.append(try scanner.text())
+        }
+      case "History":
+        try scanner.children { scanner, _ in
+          draft.former += 1
+          try scanner.skipContent()
+        }
+      default: try scanner.skipContent()
+      }
+    }
+    let entry = try draft.finished()
+    guard !isTrash else { return found.leaveOut(entry.label, LeftOut.inTrash) }
+    found.add(entry)
+    for name in draft.attachments { found.leaveOut(entry.label, part: name, LeftOut.attachment) }
+    found.leaveOut(entry.label, LeftOut.formerPasswords, count: draft.former)
+  }
+
+  /// An entry as far as it was read.
+  private struct Draft {
+    var entry = ImportedEntry()
+    var attachments: [String] = []
+    var former = 0
+    private var expiry = "", expires = false
+    private var seeds = KeePassSeeds()
+    /// The names of its texts.
+    private var keys: Set<[UInt8]> = []
+
+    mutating func readString(_ scanner: inout XMLScanner) throws {
+      var key = ""
+      var value: SecretForm?
+      var isProtected = false
+      try scanner.children { scanner, tag in
+        switch tag.name {
+        case "Key": key = try scanner.text()
+        case "Value":
+          isProtected = ["ProtectInMemory", "Protected"].contains { tag.attributes[$0]?.lowercased() == "true" }
+          value = try scanner.secret()
+        default: try scanner.skipContent()
+        }
+      }
+      guard let value else { return }
+      // Of two, the second would take the place of the first, and one of them would be nowhere.
+      guard keys.insert(Array(key.utf8)).inserted else { throw scanner.damaged("an entry has two texts of one name") }
+      take(key, value, isProtected)
+    }
+
+    private mutating func take(_ key: String, _ value: SecretForm, _ isProtected: Bool) {
+      guard !seeds.take(key, value) else { return }
+      switch key {
+      case "Title": entry.title = value.plainText
+      case "UserName": entry.user = value.plainText
+      case "URL": entry.urls.insert(value.plainText, at: 0)
+      case "Password": entry.value = value
+      case "Notes": entry.add(value, as: "notes")
+      case _ where key.hasPrefix("KP2A_URL"): entry.urls.append(value.plainText)
+      case _ where isProtected: entry.add(value, as: key)
+      default: entry.say(value.plainText, as: key)
+      }
+    }
+
+    mutating func readTimes(_ scanner: inout XMLScanner) throws {
+      try scanner.children { scanner, tag in
+        switch tag.name {
+        case "CreationTime": entry.created = entry.date("created", try scanner.text(), read: Self.moment)
+        case "LastModificationTime": entry.modified = entry.date("modified", try scanner.text(), read: Self.moment)
+        case "ExpiryTime": expiry = try scanner.text()
+        case "Expires": expires = try scanner.text().lowercased() == "true"
+        default: try scanner.skipContent()
+        }
+      }
+    }
+
+    func finished() throws -> ImportedEntry {
+      var entry = entry
+      try seeds.add(to: &entry)
+      if expires { entry.expires = entry.date("expires", expiry, read: Self.moment) }
+      return entry
+    }
+
+    /// ISO 8601, or in newer files the seconds since the year 1, eight bytes in Base64.
+    private static func moment(_ text: String) -> Date? {
+      if let moment = Moment.parse(text) { return moment }
+      guard let bytes = Data(base64Encoded: text), bytes.count == 8 else { return nil }
+      let seconds = bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+      let before1970: UInt64 = 62_135_596_800
+      guard seconds > before1970, seconds - before1970 < 1 << 40 else { return nil }
+      return Date(timeIntervalSince1970: Double(seconds - before1970))
+    }
+  }
+}

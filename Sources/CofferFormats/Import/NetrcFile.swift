@@ -1,0 +1,151 @@
+internal import Coffer
+package import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferTerminal
+
+/// `.netrc`: passwords by machine, which curl, ftp and others read.
+///
+/// Source: ftp(1) of BSD for its words, and curl's documentation for quotes and comments.
+package struct NetrcFile {
+  private let bytes: UnsafeRawBufferPointer
+  private let place: String
+  private var offset = 0
+  /// Where the word and its value begin that are read; nil before.
+  private var start: Int?
+  private var isCuttable = true
+  /// The words that the present machine has and may have once.
+  private var words: Set<String> = []
+  private var found = ImportedEntries()
+
+  /// - Throws: `.damaged`, naming the line and never its text.
+  package static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
+    try file.withUnsafeBytes { raw in
+      var reader = NetrcFile(bytes: raw, place: place)
+      try reader.read()
+      return reader.found
+    }
+  }
+
+  private init(bytes: UnsafeRawBufferPointer, place: String) {
+    self.bytes = bytes
+    self.place = place
+  }
+
+  private mutating func read() throws {
+    var entry: ImportedEntry?
+    while true {
+      start = nil
+      guard let word = try word()?.plainText else { break }
+      defer { cut(&entry) }
+      switch word {
+      case "machine", "default":
+        finish(entry)
+        entry = ImportedEntry()
+        (isCuttable, words) = (true, [])
+        let host = word == "default" ? "default" : try value(of: word).plainText
+        entry?.service = host
+        entry?.title = host
+      case "macdef":
+        found.leaveOut(try value(of: word).plainText, "macros")
+        skipMacro()
+        // A macro is the machine's before it, and would become another's.
+        isCuttable = false
+      case "login" where entry != nil:
+        try checkOnce(word)
+        entry?.user = try value(of: word).plainText
+      case "password" where entry != nil:
+        try checkOnce(word)
+        entry?.value = try value(of: word)
+      case "account" where entry != nil: entry?.add(try value(of: word), as: "account")
+      default: throw damaged("a word that is none of a netrc's: machine, default, login, password, account, macdef")
+      }
+    }
+    finish(entry)
+  }
+
+  /// Of two, one would take the place of the other, which would be nowhere, and programs do not agree on which one they take.
+  private mutating func checkOnce(_ word: String) throws {
+    guard words.insert(word).inserted else { throw damaged("the machine has a second '\(word)'") }
+  }
+
+  private mutating func finish(_ entry: ImportedEntry?) {
+    guard var entry else { return }
+    if !isCuttable { entry.cuts = [] }
+    found.add(entry)
+  }
+
+  /// Remembers where the word that was read last stands, with its value and the blanks and the end of the line behind it.
+  private mutating func cut(_ entry: inout ImportedEntry?) {
+    guard let start else { return }
+    var (first, end) = (start, offset)
+    while first > 0, [0x20, 0x09].contains(bytes[first - 1]) { first -= 1 }
+    // Blanks in the middle of a line are behind another word, and cut with it.
+    if first > 0, bytes[first - 1] != 0x0A { first = start }
+    while end < bytes.count, [0x20, 0x09, 0x0D].contains(bytes[end]) { end += 1 }
+    if end < bytes.count, bytes[end] == 0x0A { end += 1 }
+    entry?.cuts.append(ImportedEntry.Cut(range: first..<end))
+  }
+
+  private mutating func value(of word: String) throws -> SecretForm {
+    guard let value = try self.word() else { throw damaged("nothing follows '\(word)'") }
+    return value
+  }
+
+  /// The next word, in guarded memory; nil at the end. A word in double quotes may hold spaces and `\"`, `\\`, `\n`, `\r`, `\t`.
+  private mutating func word() throws -> SecretForm? {
+    while let byte = peek, Self.isSpace(byte) || byte == UInt8(ascii: "#") {
+      if byte == UInt8(ascii: "#") { skip { $0 != 0x0A } } else { offset += 1 }
+    }
+    guard let first = peek else { return nil }
+    let start = offset
+    if self.start == nil { self.start = start }
+    return SecretForm(
+      try SecretBytes.written { (put) throws(StoreError) in
+        offset = start
+        if first == UInt8(ascii: "\"") { return try quoted(put) }
+        while let byte = peek, !Self.isSpace(byte) {
+          put(byte)
+          offset += 1
+        }
+      })
+  }
+
+  private mutating func quoted(_ put: (UInt8) -> Void) throws(StoreError) {
+    offset += 1
+    while let byte = peek {
+      offset += 1
+      switch byte {
+      case UInt8(ascii: "\""): return
+      case UInt8(ascii: "\\"):
+        guard let escaped = peek else { break }
+        offset += 1
+        switch escaped {
+        case UInt8(ascii: "n"): put(0x0A)
+        case UInt8(ascii: "r"): put(0x0D)
+        case UInt8(ascii: "t"): put(0x09)
+        default: put(escaped)
+        }
+      default: put(byte)
+      }
+    }
+    throw damaged("a quote has no end")
+  }
+
+  /// A macro ends with an empty line.
+  private mutating func skipMacro() {
+    while offset < bytes.count, !bytes[offset...].starts(with: "\n\n".utf8) { offset += 1 }
+  }
+
+  private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+  private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+
+  private mutating func skip(while isSkipped: (UInt8) -> Bool) {
+    while let byte = peek, isSkipped(byte) { offset += 1 }
+  }
+
+  private func damaged(_ what: String) -> StoreError {
+    let line = bytes[..<min(offset, bytes.count)].count { $0 == 0x0A } + 1
+    return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; nothing was imported")
+  }
+}

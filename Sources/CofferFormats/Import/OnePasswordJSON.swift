@@ -1,0 +1,194 @@
+package import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferTerminal
+internal import FoundationEssentials
+
+/// `export.data` of a 1Password archive (`.1pux`).
+///
+/// Source: support.1password.com/1pux-format.
+package struct OnePasswordJSON {
+  private var found = ImportedEntries()
+
+  /// - Throws: `.damaged`, naming the line and never its text.
+  package static func read(_ data: borrowing SecretBytes, place: String) throws -> ImportedEntries {
+    try data.withUnsafeBytes { raw in
+      var scanner = JSONScanner(raw, place: place)
+      var reader = OnePasswordJSON()
+      try scanner.each("accounts") { try $0.each("vaults") { try reader.readVault(&$0) } }
+      try scanner.end()
+      return reader.found
+    }
+  }
+
+  private mutating func readVault(_ scanner: inout JSONScanner) throws {
+    var name = ""
+    var drafts: [Draft] = []
+    try scanner.object { scanner, field in
+      switch field {
+      case "attrs":
+        try scanner.object { scanner, field in
+          if field == "name" { name = try scanner.textOrNothing() } else { try scanner.skip() }
+        }
+      case "items": try scanner.array { drafts.append(try Draft(&$0)) }
+      default: try scanner.skip()
+      }
+    }
+    for draft in drafts { draft.finish(name, &found) }
+  }
+
+  /// An item as it stands there.
+  private struct Draft {
+    private enum Category {
+      static let note = "003", document = "006"
+    }
+
+    /// The field of a section that the item is about, where it has no password.
+    private static let mains: Set = ["ccnum", "private_key", "password", "credential", "wireless_password", "reg_code"]
+
+    private var entry = ImportedEntry()
+    private var category = "", state = ""
+    private var notes: SecretForm?, main: SecretForm?
+    private var former = 0, files: [String] = [], unknown: [String] = [], passkeys = 0
+
+    init(_ scanner: inout JSONScanner) throws { try read(&scanner) }
+
+    private mutating func read(_ scanner: inout JSONScanner) throws {
+      try scanner.object { scanner, name in
+        switch name {
+        // Older archives have each item in an object of its own.
+        case "item": try read(&scanner)
+        case "file": try readFile(&scanner)
+        case "favIndex": if try scanner.literal() != "0" { entry.tags.append("favorite") }
+        case "createdAt": entry.created = entry.date("created", try scanner.dateText(), read: Self.moment)
+        case "updatedAt": entry.modified = entry.date("modified", try scanner.dateText(), read: Self.moment)
+        case "state": state = try scanner.textOrNothing()
+        case "trashed": if try scanner.literal() == "true" { state = "trashed" }
+        case "categoryUuid": category = try scanner.textOrNothing()
+        case "overview": try readOverview(&scanner)
+        case "details": try readDetails(&scanner)
+        default: try scanner.skip()
+        }
+      }
+    }
+
+    private mutating func readOverview(_ scanner: inout JSONScanner) throws {
+      var first = ""
+      var others: [String] = []
+      try scanner.object { scanner, name in
+        switch name {
+        case "title": entry.title = try scanner.textOrNothing()
+        case "url": first = try scanner.textOrNothing()
+        case "urls" where scanner.peek() == UInt8(ascii: "["):
+          try scanner.array { scanner in
+            try scanner.object { scanner, name in
+              if name == "url" { others.append(try scanner.textOrNothing()) } else { try scanner.skip() }
+            }
+          }
+        case "tags" where scanner.peek() == UInt8(ascii: "["):
+          try scanner.array { entry.tags.append(try $0.textOrNothing()) }
+        default: try scanner.skip()
+        }
+      }
+      entry.urls = [first].filter { !$0.isEmpty } + others.filter { $0 != first }
+    }
+
+    private mutating func readDetails(_ scanner: inout JSONScanner) throws {
+      try scanner.object { scanner, name in
+        switch name {
+        case "loginFields" where scanner.peek() == UInt8(ascii: "["): try scanner.array { try readLoginField(&$0) }
+        case "notesPlain": notes = try scanner.secretOrNothing()
+        case "password": if let password = try scanner.secretOrNothing() { entry.value = password }
+        case "sections" where scanner.peek() == UInt8(ascii: "["):
+          try scanner.array { try $0.each("fields") { try readField(&$0) } }
+        case "passwordHistory" where scanner.peek() == UInt8(ascii: "["):
+          try scanner.array {
+            former += 1
+            try $0.skip()
+          }
+        case "documentAttributes" where scanner.peek() == UInt8(ascii: "{"): try readFile(&scanner)
+        case "passkey" where scanner.peek() == UInt8(ascii: "{"):
+          passkeys += 1
+          try scanner.skip()
+        default: try scanner.skip()
+        }
+      }
+    }
+
+    /// A field of a web form.
+    private mutating func readLoginField(_ scanner: inout JSONScanner) throws {
+      var (label, type, designation) = ("", "", "")
+      var value: SecretForm?
+      try scanner.object { scanner, name in
+        switch name {
+        case "value": value = try scanner.secretOrNothing()
+        case "name": label = try scanner.textOrNothing()
+        case "fieldType": type = try scanner.textOrNothing()
+        case "designation": designation = try scanner.textOrNothing()
+        default: try scanner.skip()
+        }
+      }
+      switch designation {
+      case "username": entry.user = value?.plainText ?? ""
+      case "password": entry.value = value
+      default: if type == "P" { entry.add(value, as: label) } else { entry.say(value?.plainText ?? "", as: label) }
+      }
+    }
+
+    private mutating func readField(_ scanner: inout JSONScanner) throws {
+      var (title, id) = ("", "")
+      var value = OnePasswordValue()
+      try scanner.object { scanner, name in
+        switch name {
+        case "title": title = try scanner.textOrNothing()
+        case "id": id = try scanner.textOrNothing()
+        case "value" where scanner.peek() == UInt8(ascii: "{"): try scanner.object { try value.read(&$0, kind: $1) }
+        default: try scanner.skip()
+        }
+      }
+      let name = title.isEmpty ? id : title
+      if let file = value.file { files.append(file.isEmpty ? name : file) }
+      try entry.takeSeed(value.oneTime, as: name)
+      if let secret = value.secret {
+        if main == nil, Self.mains.contains(id) || value.isKey { main = secret } else { entry.add(secret, as: name) }
+      }
+      if value.isUnknown { unknown.append(name) }
+      for text in value.texts { entry.say(text, as: name) }
+    }
+
+    private mutating func readFile(_ scanner: inout JSONScanner) throws {
+      var value = OnePasswordValue()
+      try value.read(&scanner, kind: "file")
+      if let file = value.file { files.append(file) }
+    }
+
+    private static func moment(_ seconds: String) -> Date? {
+      UInt64(seconds).flatMap { $0 > 0 && $0 < 1 << 40 ? Date(timeIntervalSince1970: Double($0)) : nil }
+    }
+
+    func finish(_ vault: String, _ found: inout ImportedEntries) {
+      var entry = entry
+      entry.folder = vault
+      guard state != "trashed", state != "deleted" else { return found.leaveOut(entry.label, LeftOut.inTrash) }
+      if state == "archived" { entry.tags.append("archived") }
+      if entry.value == nil { entry.value = main } else { entry.add(main, as: "password") }
+      if category == Category.note, entry.value == nil { entry.value = notes } else { entry.add(notes, as: "notes") }
+      // Of a document without a word in it, the file that is left out is all that there is.
+      if entry.hasSecret || files.isEmpty { found.add(entry) }
+      for name in files { found.leaveOut(entry.label, part: name, LeftOut.attachment) }
+      for name in unknown { found.leaveOut(entry.label, part: name, LeftOut.unknownType) }
+      found.leaveOut(entry.label, LeftOut.passkey, count: passkeys)
+      found.leaveOut(entry.label, LeftOut.formerPasswords, count: former)
+    }
+  }
+}
+
+extension JSONScanner {
+  /// Calls `body` for each element of the array `name` in the object that stands here.
+  fileprivate mutating func each(_ name: String, _ body: (inout JSONScanner) throws -> Void) throws {
+    try object { scanner, field in
+      guard field == name, scanner.peek() == UInt8(ascii: "[") else { return try scanner.skip() }
+      try scanner.array(body)
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package import Coffer
+internal import CofferPlatform
+
+/// A program that asks for a secret in a window of its own, where no terminal is.
+///
+/// The secret comes over a pipe into guarded memory. A program that does not answer in time is ended, with all that it started.
+package struct Askpass {
+  /// How the program is spoken to, which its name tells.
+  package enum Kind {
+    /// The question is its only word, and the answer a line of its output, as ssh has it.
+    case plain
+    /// The same with words of its own: systemd-ask-password(1).
+    case systemd
+    /// The Assuan protocol of GnuPG.
+    case pinentry
+  }
+
+  /// The program: a path, or a name that is looked for on PATH.
+  package let path: String
+  /// How long it may take.
+  package var patience = Self.usualPatience
+
+  /// Long enough to look a passphrase up, and short enough that a script which nobody sits before comes to an end.
+  static let usualPatience = Duration.seconds(120)
+
+  package init(_ path: String) { self.path = path }
+
+  package var kind: Kind {
+    let name = path.split(separator: "/").last ?? ""
+    if name.hasPrefix("pinentry") { return .pinentry }
+    return name == "systemd-ask-password" ? .systemd : .plain
+  }
+
+  /// The program that the environment names; nil where it names none, or where the terminal serves.
+  ///
+  /// Source: ssh(1), `SSH_ASKPASS` and `SSH_ASKPASS_REQUIRE`. `COFFER_ASKPASS` comes before ssh's, and needs no display: the user
+  /// means it for this program.
+  package static func chosen(hasTerminal: Bool) -> Askpass? {
+    let rule = ProcessEnvironment.value("SSH_ASKPASS_REQUIRE")?.lowercased()
+    guard rule != "never", !hasTerminal || rule == "prefer" || rule == "force" else { return nil }
+    if let own = ProcessEnvironment.value("COFFER_ASKPASS") { return Askpass(own) }
+    let hasDisplay = ProcessEnvironment.value("DISPLAY") != nil || ProcessEnvironment.value("WAYLAND_DISPLAY") != nil
+    guard hasDisplay || rule == "force" else { return nil }
+    return ProcessEnvironment.value("SSH_ASKPASS").map { Askpass($0) }
+  }
+
+  /// The answer to `question`.
+  ///
+  /// - Throws: ``Failure/interrupted`` on control-C; status 69 where the program gives no answer; ``Failure/nothingTyped`` for an
+  ///   empty one.
+  package func secret(_ question: Question) throws -> SecretBytes {
+    let answer: SecretBytes
+    switch kind {
+    case .plain: answer = try line(words: [question.text])
+    case .systemd:
+      answer = try line(words: ["--id=coffer:passphrase", "--timeout=\(patience.components.seconds)", question.text])
+    case .pinentry: answer = try Pinentry(program: start([], isAsked: true), path).secret(question, within: patience)
+    }
+    guard answer.count > 0 else { throw Failure.nothingTyped }
+    return answer
+  }
+
+  /// The first line that the program prints.
+  private func line(words: [String]) throws -> SecretBytes {
+    let program = try start(words, isAsked: false)
+    var text = try SecretBytes(zeros: Terminal.longestLine)
+    var count = 0
+    while case let got = try program.read(into: &text, at: count), got > 0 { count += got }
+    let status = try program.end()
+    guard status == 0 else { throw Self.noAnswer(path, "it ended with status \(status)") }
+    let length = text.withUnsafeBytes { raw in
+      raw.prefix(count).firstIndex { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ?? count
+    }
+    return try text.prefix(length)
+  }
+
+  private func start(_ words: [String], isAsked: Bool) throws -> AskedProgram {
+    try AskedProgram(path, words, hasInput: isAsked, patience: patience)
+  }
+
+  static func noAnswer(_ path: String, _ why: String) -> Failure {
+    Failure(
+      StoreError(
+        .locked, "the program that asks gave no passphrase: \(why)", place: path,
+        cure: "coffer unlock at a terminal; or another program in COFFER_ASKPASS"))
+  }
+}
+
+extension Question {
+  /// All of it, for a program that shows one text.
+  package var text: String { [remark, reason, subject + ":"].compactMap(\.self).joined(separator: "\n") }
+}

@@ -1,0 +1,112 @@
+internal import Coffer
+internal import CofferMemory
+package import CofferPlatform
+internal import FoundationEssentials
+package import SystemPackage
+
+/// Why a command stops: what happened, what to do next, and the exit status. Never holds a value.
+package struct Failure: Error {
+  package private(set) var status: ExitStatus
+  package let kind: String
+  package let what: String
+  package var key: String?
+  package var place: String?
+  package var cure: String?
+  package var detail: String?
+  private var isAfterStart = false
+
+  package init(_ error: StoreError) {
+    status = error.kind.exitStatus
+    kind = error.kind.word
+    what = error.what
+    key = error.key
+    place = error.place
+    cure = error.commandCure
+    detail = error.inCommandWords.underlying.map { "\($0)" }
+  }
+
+  package init(_ status: ExitStatus, kind: String, _ what: String, cure: String?) {
+    self.status = status
+    self.kind = kind
+    self.what = what
+    self.cure = cure
+  }
+
+  /// The command line is wrong.
+  package static func usage(_ what: String, try cure: String) -> Failure { Failure(.usage, kind: "usage", what, cure: cure) }
+  /// Someone pressed control-C at a prompt.
+  package static let interrupted = Failure(.interrupted, kind: "interrupted", "interrupted", cure: nil)
+  /// SIGTERM came while watching.
+  package static let terminated = Failure(.terminated, kind: "terminated", "terminated", cure: nil)
+  /// The reader of our output went away. Said to nobody: `coffer list | head -1` is no mistake.
+  package static let pipeClosed = Failure(.pipeClosed, kind: "pipeClosed", "the reader closed the pipe", cure: nil)
+  /// A command's output cannot be written. Reported after the work is done.
+  package static func unwritable(_ code: Int32, place: FilePath) -> Failure {
+    let error = StoreError(errno: code, "write the output", place: place)
+    return Failure(
+      StoreError(
+        error.kind, error.what, place: error.place,
+        cure: "look at where the output goes; a change that the command was to make is made", underlying: error.underlying))
+  }
+  /// A check that the program made of itself did not hold.
+  package static func claim(_ what: String) -> Failure {
+    Failure(.failed, kind: "failed", what, cure: "please report this with the output above")
+  }
+
+  /// All was said already, where it had to be said.
+  package static func said(_ status: ExitStatus) -> Failure { Failure(status, kind: "said", "", cure: nil) }
+
+  package var isQuiet: Bool { status == .pipeClosed || kind == "said" }
+
+  /// What happened, as a sentence.
+  package var sentence: String { what.prefix(1).uppercased() + what.dropFirst() + "." }
+
+  /// The same failure of a command that was started: what keeps it from starting has another status.
+  package var afterStart: Failure {
+    var failure = self
+    failure.isAfterStart = true
+    return failure
+  }
+
+  /// The same failure of a command whose new key file stays at `path`.
+  package func keeping(keyFile path: String) -> Failure {
+    var failure = self
+    let kept = "keep the new key file \(path), which may be what opens the vault"
+    failure.cure = cure.map { "\($0); \(kept)" } ?? kept
+    return failure
+  }
+
+  /// The same failure with the status that env(1) has for whatever keeps it from starting a command.
+  package var beforeCommand: Failure {
+    guard !isAfterStart, ![.commandNotFound, .cannotExecute, .interrupted].contains(status) else { return self }
+    var failure = self
+    failure.status = .notStarted
+    return failure
+  }
+
+  /// Two lines for people: what, and what to try.
+  package var text: String {
+    var line = "coffer: "
+    if let key { line += "'\(Printable.line(key))': " }
+    line += Printable.line(what)
+    if let place { line += " (\(Printable.line(place)))" }
+    if let detail { line += ": \(Printable.line(detail))" }
+    if let cure { line += "\n  try: \(Printable.line(cure))" }
+    return line
+  }
+}
+
+extension Failure {
+  /// The failure that `error` means to the caller; nil for one of the parser's.
+  package static func of(_ error: any Error) -> Failure? {
+    switch error {
+    case let error as Failure: error
+    case let error as StoreError: Failure(error)
+    case let error as SecretMemoryError: Failure(StoreError(memory: error))
+    case let error as CocoaError:
+      Failure(StoreError(.io(EIO), "a file could not be handled", cure: "see the cause", underlying: error))
+    case let error as Errno: Failure(StoreError(errno: error.rawValue, "finish", place: "a file"))
+    default: nil
+    }
+  }
+}

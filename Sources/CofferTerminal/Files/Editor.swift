@@ -1,0 +1,89 @@
+package import Coffer
+internal import CofferPlatform
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// The user's editor on a secret.
+package enum Editor {
+  /// Lends `value` to the editor and returns the edited one.
+  ///
+  /// - Throws: `.refused` if no file system is in memory; a failure if the editor fails or is killed. The value is wiped either
+  ///   way.
+  package static func edit(_ value: borrowing SecretBytes, limit: Int, places: Places) throws -> SecretBytes {
+    let folder = try MemoryFolder(places)
+    let file = folder.path.appending("value").string
+    _ = try PrivateFile.write(value.duplicate(), to: file)
+    // Held, so that control-C in the editor is the editor's, and nothing ends this process before the value is wiped.
+    var signals = HeldSignals([SIGINT, SIGQUIT, SIGTERM, SIGHUP])
+    let outcome = Result { try run(file, limit) }
+    folder.wipe()
+    while let signal = signals.next() { if signal == SIGTERM || signal == SIGHUP { signals.deliver(signal) } }
+    return try outcome.take()
+  }
+
+  private enum Result: ~Copyable {
+    case success(SecretBytes)
+    case failure(any Error)
+
+    init(_ body: () throws -> SecretBytes) {
+      do { self = .success(try body()) } catch { self = .failure(error) }
+    }
+
+    consuming func take() throws -> SecretBytes {
+      switch consume self {
+      case .success(let bytes): return bytes
+      case .failure(let error): throw error
+      }
+    }
+  }
+
+  private static func run(_ file: String, _ limit: Int) throws -> SecretBytes {
+    let named = ProcessEnvironment.value("VISUAL") ?? ProcessEnvironment.value("EDITOR")
+    // vi would draw the secret on whatever standard output is: a mail of cron's, a log.
+    guard named != nil || (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1) else {
+      throw Failure.usage("there is no terminal to edit at", try: "coffer vault set, or an editor in VISUAL; nothing was changed")
+    }
+    let editor = named ?? "vi"
+    let status = try start("\(editor)\(quietly(editor)) \"$1\"", file)
+    guard status == 0 else {
+      throw Failure(
+        .failed, kind: "editorFailed",
+        status > 128 ? "the editor was killed by signal \(status - 128)" : "the editor ended with status \(status)",
+        cure: "nothing was changed; VISUAL or EDITOR names the editor")
+    }
+    let descriptor = coffer_open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0)
+    guard descriptor >= 0 else {
+      throw StoreError(.io(errno), "the editor left no file", place: file, cure: "nothing was changed; try again")
+    }
+    defer { close(descriptor) }
+    return try SecretReader.read(descriptor, limit: limit, what: "the value", place: file)
+  }
+
+  /// What keeps an editor from writing the text elsewhere: vim's registers go to a file in the user's home.
+  private static func quietly(_ editor: String) -> String {
+    let word = editor.split(separator: " ").first ?? ""
+    // Where vi is vim by another name, as on most systems.
+    let path = word.contains("/") ? String(word) : "/usr/bin/\(word)"
+    let name =
+      realpath(path, nil).map { resolved in
+        defer { free(resolved) }
+        return String(cString: resolved)
+      }?.split(separator: "/").last.map(String.init) ?? String(word)
+    return name.hasPrefix("vim.") && name != "vim.tiny" || name == "vim" || name == "nvim"
+      ? " -n -i NONE -c 'set nobackup nowritebackup noundofile'" : ""
+  }
+
+  /// Runs the shell, because EDITOR may be several words, and waits.
+  ///
+  /// - Returns: the status as a shell tells it.
+  private static func start(_ line: String, _ file: String) throws -> Int32 {
+    var child: pid_t = 0
+    let code = SpawnAttributes.lend { attributes in
+      CStrings.lend(["/bin/sh", "-c", "exec \(line)", "coffer", file]) { argv in
+        ChildEnvironment().lend { posix_spawn(&child, "/bin/sh", nil, attributes, argv, $0) }
+      }
+    }
+    guard code == 0 else { throw StoreError(errno: code, "start the editor", place: "/bin/sh") }
+    return try Ending(of: child).status
+  }
+}

@@ -1,0 +1,148 @@
+package import Coffer
+internal import CofferPlatform
+internal import CofferVault
+package import FoundationEssentials
+package import SystemPackage
+
+/// Questions about files that need no error.
+package enum FileFacts {
+  /// Whether there is surely nothing: what cannot be looked at may be there.
+  package static func isAbsent(_ path: FilePath) -> Bool {
+    path.withPlatformString { access($0, F_OK) } != 0 && [ENOENT, ENOTDIR].contains(errno)
+  }
+  package static func exists(_ path: FilePath) -> Bool { path.withPlatformString { access($0, F_OK) } == 0 }
+}
+
+/// Files that hold no secret, named on the command line.
+package enum PlainFile {
+  /// The content of the file at `path`, or of standard input for `-`.
+  ///
+  /// - Throws: `.tooLarge` past `limit` bytes, so that `/dev/zero` ends too.
+  package static func read(_ path: String, limit: Int) throws -> Data {
+    let isInput = path == "-"
+    if !isInput { try GivenPath.check(path) }
+    let place = FilePath(isInput ? "standard input" : path)
+    let descriptor = isInput ? STDIN_FILENO : coffer_open(path, O_RDONLY | O_CLOEXEC, 0)
+    guard descriptor >= 0 else {
+      guard errno != ENOENT else { throw StoreError(.io(ENOENT), "the file is not there", place: path, cure: "check the path") }
+      throw StoreError(errno: errno, "open the file", place: place)
+    }
+    defer { if !isInput { close(descriptor) } }
+    return try content(of: descriptor, limit: limit, place)
+  }
+
+  /// The content of the file at `path`, which only this user and root can have written; nil if nothing is there.
+  ///
+  /// - Parameter name: its name in an error.
+  /// - Throws: `.denied` for one that another user owns or could write, and for a link; `.tooLarge` past `limit` bytes.
+  package static func readOwn(_ path: FilePath, as name: String, limit: Int) throws -> Data? {
+    // Another one's pipe is not waited at.
+    let descriptor = path.withPlatformString { coffer_open($0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0) }
+    guard descriptor >= 0 else {
+      let code = errno
+      guard code != ENOENT, code != ENOTDIR else { return nil }
+      guard code != ELOOP else { throw denied("the \(name) is a symbolic link", path, "put the file itself in its place") }
+      throw StoreError(errno: code, "open the \(name)", place: path)
+    }
+    defer { close(descriptor) }
+    // Of the open file, not of the one at the path by then.
+    let status = try FileStatus(of: descriptor, place: path)
+    guard status.isRegular else { throw denied("the \(name) is no file", path, "remove what stands in its place") }
+    guard status.owner == geteuid() || status.owner == 0 else {
+      throw denied("the \(name) belongs to user \(status.owner), who decides what it says", path, "run it as that user")
+    }
+    guard status.permissions & 0o022 == 0 else {
+      throw denied(
+        "the \(name) can be written by others than its owner", path, "if you trust what it says, run chmod go-w \(path.quoted)")
+    }
+    return try content(of: descriptor, limit: limit, path)
+  }
+
+  private static func denied(_ what: String, _ path: FilePath, _ cure: String) -> StoreError {
+    StoreError(.denied, what, place: path.string, cure: cure)
+  }
+
+  private static func content(of descriptor: Int32, limit: Int, _ place: FilePath) throws -> Data {
+    var data = Data()
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = chunk.withUnsafeMutableBytes { SecretReader.readOnce(descriptor, $0.baseAddress, $0.count) }
+      guard count >= 0 else { throw StoreError(errno: errno, "read the file", place: place) }
+      guard count > 0 else { return data }
+      data.append(contentsOf: chunk.prefix(count))
+      guard data.count <= limit else {
+        throw StoreError(
+          .tooLarge(limit: limit), "the file is over \(limit) bytes", place: place.string,
+          cure: "give a smaller one; nothing was changed")
+      }
+    }
+  }
+
+  /// Makes `bytes` the content of the file at `path`, in one step; where that is a link, of the file that it leads to. A pipe, a
+  /// device or a descriptor of this process is written through.
+  ///
+  /// - Throws: `.denied` for a link that another user than this one or root can have led there.
+  package static func write(_ bytes: RawSpan, to path: String) throws {
+    try GivenPath.check(path)
+    let isGiven = GivenPath.descriptor(of: path) != nil
+    let place = FilePath(path)
+    let file = isGiven ? place : try GivenPath.throughOwnLinks(place)
+    let there = try FileStatus(at: place)
+    if !isGiven, there?.isRegular ?? true {
+      return try AtomicFile(file).replace(with: bytes, mode: there.map { $0.permissions & 0o777 } ?? 0o600)
+    }
+    let descriptor = coffer_open(path, O_WRONLY | (isGiven ? O_TRUNC : 0) | O_CLOEXEC, 0)
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "open the file", place: place) }
+    defer { close(descriptor) }
+    // The checked file may have been replaced since, and a file is written in one step or not at all.
+    guard try isGiven || !FileStatus(of: descriptor, place: place).isRegular else {
+      throw StoreError(.busy, "a file took the place of a pipe or a device just now", place: path, cure: "try again")
+    }
+    try bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
+  }
+}
+
+/// A file with secrets in the clear, because a program wants it so.
+package enum SecretOutputFile {
+  /// Makes `content` the file at `path`, for its owner alone, in one step. A pipe or a device is written through.
+  ///
+  /// - Throws: `.denied` for a link to a file, which one step can only replace, and for a pipe or a device of another user.
+  package static func write(_ content: borrowing SecretBytes, to path: String) throws {
+    try GivenPath.check(path)
+    var link = stat()
+    var facts = stat()
+    let isThere = lstat(path, &link) == 0
+    let leadsToFile = stat(path, &facts) != 0 || facts.st_mode & S_IFMT == S_IFREG
+    if isThere, link.st_mode & S_IFMT == S_IFLNK, leadsToFile {
+      throw StoreError(
+        .denied, "the output is a symbolic link", place: path, cure: "give the path of the file that it points to")
+    }
+    guard isThere, !leadsToFile else {
+      return try content.withBytes { (bytes) throws(StoreError) in
+        try AtomicFile(FilePath(path)).replace(with: bytes, mode: 0o600)
+      }
+    }
+    let isGiven = GivenPath.descriptor(of: path) != nil
+    // Another user's pipe is not waited at: whoever made it may have done so to read there.
+    guard isGiven || mayWrite(facts.st_mode, owner: facts.st_uid, user: geteuid()) else { throw foreign(path) }
+    let descriptor = coffer_open(path, O_WRONLY | O_CLOEXEC, 0)
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "open the output", place: FilePath(path)) }
+    defer { close(descriptor) }
+    // The checked file may have been replaced since.
+    guard fstat(descriptor, &facts) == 0 else { throw StoreError(errno: errno, "look at the output", place: FilePath(path)) }
+    guard isGiven || mayWrite(facts.st_mode, owner: facts.st_uid, user: geteuid()) else { throw foreign(path) }
+    try content.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
+  }
+
+  /// Whether `user` may write secrets directly, not in one step, into a non-file of `owner`: into a pipe or a device of their own
+  /// or of root, such as /dev/null. A file that has come there in the meantime would be written without a step.
+  package static func mayWrite(_ mode: mode_t, owner: uid_t, user: uid_t) -> Bool {
+    mode & S_IFMT != S_IFREG && (owner == user || owner == 0)
+  }
+
+  private static func foreign(_ path: String) -> StoreError {
+    StoreError(
+      .denied, "the output is no file, and belongs to another user, who could read there", place: path,
+      cure: "a pipe of your own, or the path of a file")
+  }
+}

@@ -1,0 +1,76 @@
+package import Coffer
+internal import CofferStorage
+internal import CofferPlatform
+
+/// The environment of a command that is about to start: what this process inherited, without what unlocks the vault, and the
+/// values that were asked for.
+package struct ChildEnvironment {
+  /// What opens the vault is nobody's business but ours: a command that gets some secrets shall not get all of them.
+  package static let unlocking: Set = [
+    "COFFER_PASSPHRASE", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY",
+  ]
+
+  /// `NAME=value` with its final zero, in guarded memory, by name.
+  private var given: [String: SecretForm] = [:]
+
+  package init() {}
+
+  /// Sets `name`, whatever was inherited.
+  ///
+  /// - Throws: a usage failure for a value with a NUL byte, which the environment cannot hold.
+  package mutating func set(_ name: String, _ value: borrowing SecretBytes) throws {
+    let isText = value.withUnsafeBytes { !$0.contains(0) }
+    guard isText else {
+      throw Failure.usage(
+        "the value for \(name) holds a NUL byte, which no environment can", try: "--fd or --file, which carry any bytes")
+    }
+    let start = Array("\(name)=".utf8)
+    let count = value.count
+    let entry = try SecretBytes(
+      count: start.count + count + 1, memory: { Failure(StoreError(memory: $0)) },
+      fill: { (out) throws(Failure) in
+        out.copyBytes(from: start)
+        value.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: out[start.count...]).copyMemory(from: $0) }
+      })
+    given[name] = SecretForm(entry)
+  }
+
+  /// Sets `name` to a text that is no secret.
+  package mutating func set(_ name: String, _ text: String) throws {
+    let value = try text.utf8Span.span.bytes.withUnsafeBytes { raw in SecretForm(try SecretBytes(copying: raw)) }
+    try set(name, value.bytes)
+  }
+
+  /// The search path that the command will see.
+  package var path: ByteWord? {
+    guard let entry = given["PATH"] else { return ProcessEnvironment.word("PATH") }
+    // The entry has a zero at its end.
+    return entry.bytes.withUnsafeBytes { raw in
+      raw.baseAddress.map { ByteWord($0.advanced(by: "PATH=".utf8.count).assumingMemoryBound(to: CChar.self)) }
+    }
+  }
+
+  /// Lends the environment as execve(2) takes it.
+  package func lend<Result>(_ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) throws -> Result) rethrows -> Result {
+    var entries: [UnsafeMutablePointer<CChar>?] = []
+    var next = coffer_environment()
+    while let entry = next?.pointee {
+      if isPassedOn(entry) { entries.append(entry) }
+      next = next?.advanced(by: 1)
+    }
+    // A block of guarded memory stays where it is for as long as its form lives, which is beyond this call.
+    for form in given.values {
+      let start = form.bytes.withUnsafeBytes { $0.baseAddress.map { UnsafeMutableRawPointer(mutating: $0) } }
+      entries.append(start?.assumingMemoryBound(to: CChar.self))
+    }
+    entries.append(nil)
+    return try withExtendedLifetime(given) {
+      try entries.withUnsafeBufferPointer { try body($0.baseAddress.unsafelyUnwrapped) }
+    }
+  }
+
+  private func isPassedOn(_ entry: UnsafePointer<CChar>) -> Bool {
+    let name = String(decoding: UnsafeRawBufferPointer(start: entry, count: strcspn(entry, "=")), as: UTF8.self)
+    return given[name] == nil && !Self.unlocking.contains(name)
+  }
+}

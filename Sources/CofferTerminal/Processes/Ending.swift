@@ -1,0 +1,48 @@
+package import Coffer
+internal import CofferPlatform
+
+/// How a child of this process ended.
+package enum Ending: Equatable {
+  case exited(Int32)
+  case killed(Int32)
+
+  /// - Parameter raw: what waitpid(2) says, by the macros WIFEXITED, WEXITSTATUS and WTERMSIG, which Swift does not import.
+  package init(_ raw: Int32) { self = raw & 0x7F == 0 ? .exited(raw >> 8 & 0xFF) : .killed(raw & 0x7F) }
+
+  /// Waits until `child` has ended.
+  ///
+  /// - Throws: `.io` where the system does not say how it ended: that is no success.
+  package init(of child: pid_t) throws(StoreError) {
+    var raw: Int32 = 0
+    while waitpid(child, &raw, 0) < 0 {
+      guard errno == EINTR else { throw StoreError(errno: errno, "wait for a program that was started", place: "process") }
+    }
+    self.init(raw)
+  }
+
+  /// As a shell tells it.
+  package var status: Int32 {
+    switch self {
+    case .exited(let status): status
+    case .killed(let signal): 128 + signal
+    }
+  }
+
+  /// Waits for a child whose end nobody asks about.
+  package static func discard(_ child: pid_t) { while waitpid(child, nil, 0) < 0, errno == EINTR {} }
+
+  /// Ends this process in the same way.
+  package func leave() -> Never {
+    switch self {
+    case .exited(let status): exit(status)
+    case .killed(let number):
+      signal(number, SIG_DFL)
+      var one = sigset_t()
+      sigemptyset(&one)
+      sigaddset(&one, number)
+      pthread_sigmask(SIG_UNBLOCK, &one, nil)
+      raise(number)
+      exit(128 + number)  // A signal that cannot end us: as a shell tells it.
+    }
+  }
+}

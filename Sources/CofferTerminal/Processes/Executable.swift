@@ -1,0 +1,56 @@
+internal import Coffer
+internal import CofferPlatform
+internal import SystemPackage
+
+/// The file that a command's name means.
+package enum Executable {
+  /// Looks `name` up as execvp(3) does, on the path that the command will see.
+  ///
+  /// - Throws: a failure of status 127 when there is nothing, 126 when what there is cannot be executed.
+  package static func find(_ name: ByteWord, path: ByteWord?) throws(Failure) -> ByteWord {
+    guard !name.isPath else {
+      guard name.withCString({ access($0, F_OK) }) == 0 else { throw .commandNotFound(name.text) }
+      return name
+    }
+    var isThere = false
+    for folder in (path ?? "/usr/bin:/bin").searchPath where !name.isEmpty {
+      let candidate = folder.appending(name)
+      var facts = stat()
+      guard candidate.withCString({ stat($0, &facts) }) == 0, facts.st_mode & S_IFMT != S_IFDIR else { continue }
+      if candidate.withCString({ access($0, X_OK) }) == 0 { return candidate }
+      isThere = true
+    }
+    throw isThere ? .cannotExecute(name.text, EACCES) : .commandNotFound(name.text)
+  }
+
+  /// What it means that `name` could not be executed.
+  package static func failure(_ name: ByteWord, _ code: Int32) -> Failure {
+    code == ENOENT ? .commandNotFound(name.text) : .cannotExecute(name.text, code)
+  }
+}
+
+extension Failure {
+  package static func commandNotFound(_ name: String) -> Failure {
+    Failure(.commandNotFound, kind: "commandNotFound", "there is no command '\(name)'", cure: "check its name and PATH")
+  }
+
+  static func cannotExecute(_ name: String, _ code: Int32) -> Failure {
+    // execve(2): more than the kernel takes in words and environment together, or more than 128 KiB in one of them.
+    let isTooMuch = code == E2BIG
+    return Failure(
+      .cannotExecute, kind: "cannotExecute", "'\(name)' cannot be executed: \(String(cString: strerror(code)))",
+      cure: isTooMuch
+        ? "give a large value with --file or --fd, which have no such limit" : "check the file's mode and what it is")
+  }
+}
+
+/// Programs that another one looks for on PATH.
+package enum ProgramPath {
+  /// Why `name` cannot be found; nil where it can.
+  package static func lacks(_ name: String) -> String? {
+    do throws(Failure) {
+      _ = try Executable.find(ByteWord(name), path: ProcessEnvironment.word("PATH"))
+      return nil
+    } catch { return "\(name) is not on PATH: coffer install puts it there" }
+  }
+}

@@ -1,0 +1,86 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferVault
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// Paths from the command line that may lead to a descriptor of this process, as `/dev/fd/3` does.
+package enum GivenPath {
+  /// Refuses a path to a descriptor that was not open when the program started: by now the number may be that of a file of its
+  /// own, which must be neither read as a value nor written as an output.
+  ///
+  /// - Throws: a usage failure, as for the number itself.
+  package static func check(_ path: String) throws(Failure) {
+    guard let descriptor = descriptor(of: path), !Hardening.wasGiven(descriptor) else { return }
+    throw .usage("descriptor \(descriptor), to which \(path) leads, is not open", try: "N<FILE or N>FILE in the shell")
+  }
+
+  /// Refuses the place of a server where a file belongs. Only its scheme is repeated: the rest may hold a password.
+  package static func checkIsFile(_ path: String) throws(Failure) {
+    guard VaultPlace(path).url != nil else { return }
+    throw .usage("a file belongs there, and \(path.prefix { $0 != ":" })://… is a place on a server", try: "the path of a file")
+  }
+
+  /// The number that `path` leads to, through whatever links; nil for any other path.
+  package static func descriptor(of path: String) -> Int32? {
+    var path = FilePath(path)
+    for _ in 0..<mostLinks {
+      if let folder = realPath(path.folder), isOfDescriptors(folder) {
+        return path.lastComponent.flatMap { Int32($0.string) }
+      }
+      guard let target = linkTarget(path) else { return nil }
+      path = target.isAbsolute ? target : path.folder.pushing(target)
+    }
+    return nil
+  }
+
+  /// What `path` leads to, through links that nobody but this user and root can have led there; `path` itself where it is no
+  /// link.
+  ///
+  /// - Throws: `.denied` for a link of another user, and for one that others could put another in the place of.
+  static func throughOwnLinks(_ path: FilePath) throws(StoreError) -> FilePath {
+    var path = path
+    for _ in 0..<mostLinks {
+      guard linkTarget(path) != nil, let name = path.lastComponent else { return path }
+      let folder = try TrustedPath.resolve(path.folder)
+      let link = folder.appending(name)
+      try TrustedPath.checkParents(of: link)
+      // Asked now, when only they could still change it.
+      guard let status = try FileStatus(ofLinkAt: link), let target = linkTarget(link) else { return link }
+      guard status.owner == geteuid() || status.owner == 0 else {
+        throw StoreError(
+          .denied, "the symbolic link belongs to user \(status.owner), who decides where it leads", place: link.string,
+          cure: "give the path of the file that it points to")
+      }
+      path = target.isAbsolute ? target : folder.pushing(target)
+    }
+    throw StoreError(errno: ELOOP, "follow the links", place: path)
+  }
+
+  /// As many links as the kernel follows: path_resolution(7).
+  private static let mostLinks = 40
+
+  /// `/proc/self/fd`, or that of a thread, under the names that the links of proc(5) lead to.
+  private static func isOfDescriptors(_ folder: String) -> Bool {
+    folder == "/dev/fd" || folder == "/proc/\(getpid())/fd"
+      || folder.hasPrefix("/proc/\(getpid())/task/") && folder.hasSuffix("/fd")
+  }
+
+  private static func realPath(_ path: FilePath) -> String? {
+    path.withPlatformString { path in
+      guard let found = realpath(path, nil) else { return nil }
+      defer { free(found) }
+      return String(cString: found)
+    }
+  }
+
+  private static func linkTarget(_ path: FilePath) -> FilePath? {
+    let bytes = withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX) + 1, alignment: 1) { buffer -> [CChar]? in
+      let room = buffer.bindMemory(to: CChar.self)
+      guard let start = room.baseAddress else { return nil }
+      let count = path.withPlatformString { readlink($0, start, Int(PATH_MAX)) }
+      return count > 0 ? Array(room[..<count]) + [0] : nil
+    }
+    return bytes.flatMap { bytes in bytes.withUnsafeBufferPointer { $0.baseAddress.map { FilePath(platformString: $0) } } }
+  }
+}

@@ -1,0 +1,103 @@
+internal import CofferMemory
+package import CofferPlatform
+internal import Synchronization
+internal import SystemPackage
+
+/// What this process gives up before it touches a secret.
+package enum Hardening {
+  package static func apply() {
+    occupyStandardStreams()
+    _ = SecretMemory.hardenProcess()  // Where the system refuses, `coffer doctor` is the place to say so: nothing leaked yet.
+    let mask = umask(0o077)
+    // A closed pipe, and a file over the limit (`ulimit -f`), are then errors of `write`, which have an exit status, and not a
+    // silent death.
+    let ignored = Set(Self.deadlyWrites.filter(isIgnored))
+    for write in deadlyWrites { signal(write, SIG_IGN) }
+    // While it is ignored the system forgets a child as it ends: a program that failed could not be told from one that did its
+    // work.
+    let ignoresChildren = isIgnored(SIGCHLD)
+    signal(SIGCHLD, SIG_DFL)
+    inherited.withLock { $0 = Inherited(mask: mask, ignored: ignored, ignoresChildren: ignoresChildren) }
+    // Swift's crash backtracer prints registers and memory: a crash shall leave nothing but its signal. It takes SIGQUIT too,
+    // which a shell may have its jobs in the background ignore.
+    for crash in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGQUIT] where !isIgnored(crash) { signal(crash, SIG_DFL) }
+  }
+
+  /// For commands that start no other program: not even a mistake may then gain rights by `execve`.
+  package static func forbidNewPrivileges() { _ = coffer_forbid_new_privileges() }
+
+  /// Gives back what a command that takes this process's place must find as it was. That it can leave no core dump stays so: its
+  /// memory will hold secrets.
+  package static func restoreForReplacement() {
+    restoreMask()
+    guard let inherited = inherited.withLock({ $0 }) else { return }
+    for write in deadlyWrites where !inherited.ignored.contains(write) { signal(write, SIG_DFL) }
+    if inherited.ignoresChildren { signal(SIGCHLD, SIG_IGN) }
+  }
+
+  /// Gives back the mode mask that a command must find as it was.
+  package static func restoreMask() {
+    if let mask = inherited.withLock({ $0?.mask }) { umask(mask) }
+  }
+
+  /// The signals of a write that cannot be made. A command that is started finds them as this process did.
+  package static let deadlyWrites = [SIGPIPE, SIGXFSZ]
+
+  /// Those of them that this process was started with as ignored.
+  package static var inheritsIgnored: Set<Int32> { inherited.withLock { $0?.ignored ?? [] } }
+
+  /// Takes the numbers of standard streams that are closed, as the C library does for programs with more rights than their
+  /// caller: a file that is opened later would be read as the input, or written as the output. Reading and writing fail as on a
+  /// closed one, and a command that is started finds it closed.
+  private static func occupyStandardStreams() {
+    for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) < 0 {
+      #if os(Linux)
+        // O_PATH, behind _GNU_SOURCE. A folder, so that /dev/stdin cannot be read either.
+        let (path, flags) = ("/", Int32(0o10000000))
+      #else
+        let (path, flags) = ("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+      #endif
+      guard coffer_open(path, flags | O_CLOEXEC, 0) == stream else { exit(ExitStatus.io.rawValue) }
+    }
+  }
+
+  /// Whether `descriptor` was open when the program started. What it opens itself is closed on exec, and what it was given by
+  /// exec is not.
+  static func wasGiven(_ descriptor: Int32) -> Bool {
+    let flags = fcntl(descriptor, F_GETFD)
+    return flags >= 0 && flags & FD_CLOEXEC == 0
+  }
+
+  /// Keeps a command that is started from reading again what `descriptor`, which was given, told this program. A standard stream
+  /// that is a terminal stays: what was typed there is gone.
+  package static func withhold(_ descriptor: Int32) throws(StoreError) {
+    guard wasGiven(descriptor) else { return }
+    guard descriptor <= STDERR_FILENO else {
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      return
+    }
+    guard isatty(descriptor) == 0 else { return }
+    // Not closed: the command's next file would get the number.
+    let null = coffer_open("/dev/null", O_RDWR | O_CLOEXEC, 0)
+    guard null >= 0 else { throw StoreError(errno: errno, "open the device", place: "/dev/null") }
+    defer { close(null) }
+    guard dup2(null, descriptor) >= 0 else { throw StoreError(errno: errno, "open the device", place: "/dev/null") }
+  }
+
+  private struct Inherited {
+    let mask: mode_t
+    let ignored: Set<Int32>
+    let ignoresChildren: Bool
+  }
+  private static let inherited = Mutex<Inherited?>(nil)
+
+  private static func isIgnored(_ signal: Int32) -> Bool {
+    var action = sigaction()
+    guard sigaction(signal, nil, &action) == 0 else { return false }
+    #if os(Linux)
+      return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    #else
+      return unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    #endif
+  }
+}

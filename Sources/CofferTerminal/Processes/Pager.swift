@@ -1,0 +1,93 @@
+internal import Coffer
+internal import CofferPlatform
+
+/// Long text, a screen at a time, as git shows it.
+package enum Pager {
+  /// What git has less do: go where all fits on the screen, pass colors on, leave the text on the screen. Source: git-config(1).
+  private static let usual = "less", usualOptions = "FRX"
+
+  /// Prints lines, by the pager where standard output is a terminal with fewer.
+  package static func show(_ text: String) throws {
+    let display = Display.output
+    guard display.isTerminal, !display.isDumb, let height = display.height, text.utf8.count(where: { $0 == 0x0A }) + 1 >= height,
+      let (name, pager) = named, try run(pager, name, text + "\n")
+    else { return try Output.line(text) }
+  }
+
+  /// Nil where the user wants none.
+  private static var named: (variable: String, pager: String)? {
+    // An empty one is one as well: it asks for none.
+    for name in ["COFFER_PAGER", "PAGER"] {
+      guard let word = ProcessEnvironment.word(name)?.text else { continue }
+      return word.isEmpty || word == "cat" ? nil : (name, word)
+    }
+    return ("PAGER", usual)
+  }
+
+  /// Runs the pager, and waits until the reader has enough.
+  ///
+  /// - Returns: false where there is no such program.
+  /// - Throws: `.io` where it failed: what it has shown nobody knows.
+  private static func run(_ pager: String, _ variable: String, _ text: String) throws -> Bool {
+    // Control-C is the pager's, which goes back to its prompt.
+    var signals = HeldSignals([SIGINT, SIGQUIT])
+    let pipe = try Pipe()
+    let child = try start(pager, pipe.reading)
+    pipe.closeReading()
+    do throws(Failure) {
+      try text.utf8Span.span.bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.put(raw, to: pipe.writing) }
+    } catch { guard error.isQuiet else { throw error } }  // Who has seen enough reads no more.
+    pipe.closeWriting()
+    let end = try Ending(of: child)
+    while signals.next() != nil {}
+    guard end != .exited(ExitStatus.commandNotFound.rawValue) else { return false }
+    guard isReaders(end) else {
+      let how = words(end)
+      throw StoreError(
+        .io(EIO), "the pager '\(Printable.line(pager))' of \(variable) ended with \(how), and may not have shown the answer",
+        cure: "\(variable)=cat, which prints it at once, or another pager")
+    }
+    return true
+  }
+
+  /// Whether that is the end of a pager that has shown what its reader wanted to see. A shell gives the signal as a status.
+  private static func isReaders(_ end: Ending) -> Bool { [0, 128 + SIGINT, 128 + SIGPIPE].contains(end.status) }
+
+  private static func words(_ end: Ending) -> String {
+    switch end {
+    case .exited(let status): "status \(status)"
+    case .killed(let signal): "signal \(signal)"
+    }
+  }
+
+  private static func start(_ pager: String, _ input: Int32) throws -> pid_t {
+    var environment = ChildEnvironment()
+    if ProcessEnvironment.word("LESS") == nil { try environment.set("LESS", usualOptions) }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+    var child: pid_t = 0
+    let code = SpawnAttributes.lend { attributes in
+      CStrings.lend(["/bin/sh", "-c", pager]) { argv in
+        environment.lend { posix_spawn(&child, "/bin/sh", &actions, attributes, argv, $0) }
+      }
+    }
+    guard code == 0 else { throw StoreError(errno: code, "start the pager", place: "/bin/sh") }
+    return child
+  }
+}
+
+extension Table {
+  /// Prints it, by the user's pager where it is longer than the screen.
+  package func show() throws { try Pager.show(text(.output)) }
+}
+
+extension Sheet {
+  /// Prints rows that begin with a name. A terminal gets them as wide as it is at most: what has no room goes on in the next
+  /// line.
+  package static func show(_ rows: [[String]]) throws {
+    guard Output.isTerminal else { return try Output.line(Columns.align(rows)) }
+    try Pager.show(text(rows.map { ($0[0], $0.dropFirst().map(Printable.line).joined(separator: "  ")) }, .output))
+  }
+}

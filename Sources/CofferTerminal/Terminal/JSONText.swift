@@ -1,0 +1,109 @@
+internal import Coffer
+package import CofferMemory
+package import CofferStorage
+internal import FoundationEssentials
+
+/// JSON on one line, keys in order, so that equal answers are equal text.
+package enum JSONText {
+  package static func encode(_ value: some Encodable) -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .custom { date, encoder in
+      var text = encoder.singleValueContainer()
+      try text.encode(Moment.text(date))
+    }
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    do { return String(decoding: try encoder.encode(value), as: UTF8.self) } catch {
+      // Only our own structures come here, none of which can fail to encode.
+      preconditionFailure("an answer could not be encoded as JSON: \(error)")
+    }
+  }
+
+  /// `object`, an encoded JSON object, with a secret as its last field.
+  package static func write(_ object: String, _ field: String, _ secret: borrowing SecretBytes) throws {
+    try write(object.dropLast() + (object == "{}" ? "" : ",") + "\"\(field)\":", secret, "}\n")
+  }
+
+  /// The same with several secrets behind the fields of `object`, which has one at least.
+  package static func write(_ object: String, _ secrets: [(field: String, form: SecretForm)]) throws {
+    try Output.write(String(object.dropLast()))
+    for (field, form) in secrets { try write(",\"\(field)\":", form.bytes, "") }
+    try Output.write("}\n")
+  }
+
+  /// A secret as a literal between two pieces of JSON.
+  package static func write(_ start: String, _ secret: borrowing SecretBytes, _ end: String) throws {
+    try Output.write(start)
+    try Output.write(SecretJSON.literal(secret))
+    try Output.write(end)
+  }
+}
+
+/// A field that is always in its object, null where it does not apply: a program need not ask first whether it is there.
+@propertyWrapper
+package struct OrNull<Value: Encodable>: Encodable {
+  package var wrappedValue: Value?
+
+  package init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
+
+  package func encode(to encoder: any Encoder) throws {
+    var field = encoder.singleValueContainer()
+    if let wrappedValue { try field.encode(wrappedValue) } else { try field.encodeNil() }
+  }
+}
+
+/// A secret as a JSON literal, built in guarded memory: text as a string, other bytes as `{"base64": "…"}`.
+package enum SecretJSON {
+  package static func literal(_ secret: borrowing SecretBytes) throws -> SecretBytes {
+    try secret.withUnsafeBytes { raw in
+      let write: (inout Sink) -> Void = UTF8Validity.isValid(raw) ? { string(raw, &$0) } : { base64(raw, &$0) }
+      var counting = Sink(buffer: nil)
+      write(&counting)
+      return try SecretBytes(
+        count: counting.count, memory: { Failure(StoreError(memory: $0)) },
+        fill: { (buffer) throws(Failure) in
+          var sink = Sink(buffer: buffer)
+          write(&sink)
+        })
+    }
+  }
+
+  /// Counts bytes, and keeps them where there is a buffer: the same code measures and writes.
+  private struct Sink {
+    let buffer: UnsafeMutableRawBufferPointer?
+    var count = 0
+    init(buffer: UnsafeMutableRawBufferPointer?) { self.buffer = buffer }
+
+    mutating func put(_ byte: UInt8) {
+      buffer?[count] = byte
+      count += 1
+    }
+    mutating func put(_ text: StaticString) {
+      for index in 0..<text.utf8CodeUnitCount { put(text.utf8Start[index]) }
+    }
+  }
+
+  private static func string(_ raw: UnsafeRawBufferPointer, _ sink: inout Sink) {
+    let digits: StaticString = "0123456789abcdef"
+    sink.put("\"")
+    for byte in raw {
+      switch byte {
+      case UInt8(ascii: "\""): sink.put("\\\"")
+      case UInt8(ascii: "\\"): sink.put("\\\\")
+      case UInt8(ascii: "\n"): sink.put("\\n")
+      case 0..<0x20, 0x7F:
+        sink.put("\\u00")
+        sink.put(digits.utf8Start[Int(byte >> 4)])
+        sink.put(digits.utf8Start[Int(byte & 15)])
+      default: sink.put(byte)
+      }
+    }
+    sink.put("\"")
+  }
+
+  private static func base64(_ raw: UnsafeRawBufferPointer, _ sink: inout Sink) {
+    sink.put("{\"base64\":\"")
+    SecretBase64.encode(raw) { sink.put($0) }
+    sink.put("\"}")
+  }
+}

@@ -1,0 +1,121 @@
+package import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+package import Logging
+
+/// Data to standard output, messages to standard error. Buffers nothing, so that no secret stays behind in a buffer.
+package enum Output {
+  package static var isTerminal: Bool { Display.output.isTerminal }
+
+  package static func write(_ text: String) throws(Failure) { try write(text.utf8Span.span.bytes) }
+
+  package static func line(_ text: String) throws(Failure) { try write(text + "\n") }
+
+  package static func write(_ bytes: RawSpan) throws(Failure) {
+    try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
+  }
+
+  /// The bytes of a secret, straight from guarded memory.
+  package static func write(_ bytes: borrowing SecretBytes) throws(Failure) {
+    try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
+  }
+
+  /// A value for a person or a program. A pipe or a file gets exactly its bytes. A terminal gets a newline after them, and each
+  /// character that would command it, such as ESC, as `\u{1b}`: a value may be another's text. Binary values are not written to a
+  /// terminal.
+  ///
+  /// - Throws: a usage failure where the output is a terminal and the value is no text.
+  package static func value(_ bytes: borrowing SecretBytes) throws(Failure) {
+    try bytes.withUnsafeBytes { (raw) throws(Failure) in try value(raw) }
+  }
+
+  /// A value, and the end of its line for programs too.
+  package static func valueLine(_ bytes: borrowing SecretBytes) throws(Failure) {
+    try value(bytes)
+    if !isTerminal { try write("\n") }
+  }
+
+  package static func value(_ text: String) throws(Failure) {
+    try text.utf8Span.span.bytes.withUnsafeBytes { (raw) throws(Failure) in try value(raw) }
+  }
+
+  package static func value(_ raw: UnsafeRawBufferPointer) throws(Failure) {
+    guard isTerminal else { return try write(raw, to: STDOUT_FILENO) }
+    guard UTF8Validity.isValid(raw) else {
+      throw .usage(
+        "the value is not text, and a terminal could take its bytes for commands",
+        try: "the same command with '| xxd' or '> FILE'")
+    }
+    // In place: the value is never copied into ordinary memory.
+    var start = 0, at = 0, decoder = Unicode.UTF8(), bytes = raw.makeIterator()
+    scan: while true {
+      switch decoder.decode(&bytes) {
+      case .scalarValue(let scalar):
+        let end = at + UTF8.width(scalar)
+        if scalar.isHidden, !scalar.isPartOfWriting, scalar != "\n", scalar != "\t" {
+          try write(UnsafeRawBufferPointer(rebasing: raw[start..<at]), to: STDOUT_FILENO)
+          try write("\\u{\(String(scalar.value, radix: 16))}")
+          start = end
+        }
+        at = end
+      case .emptyInput, .error: break scan
+      }
+    }
+    try write(UnsafeRawBufferPointer(rebasing: raw[start...]), to: STDOUT_FILENO)
+    if raw.last != UInt8(ascii: "\n") { try write("\n") }
+  }
+
+  /// A message for a person, whose terminal gets it in lines of its width. Where standard error is gone there is nobody left to
+  /// tell.
+  package static func message(_ text: String) {
+    record(Display.errors.isTerminal ? TextWidth.message(text, to: Display.errors.width) : text)
+  }
+
+  /// A message as it is: one for a program.
+  package static func record(_ text: String) {
+    (text + "\n").utf8Span.span.bytes.withUnsafeBytes { raw in
+      do throws(Failure) { try write(raw, to: STDERR_FILENO) } catch {}
+    }
+  }
+
+  package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) {
+    StatusLine.clear()
+    try put(bytes, to: descriptor)
+  }
+
+  /// Writes `bytes`, and leaves the line that tells what goes on as it is.
+  package static func put(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let written = systemWrite(descriptor, rest.baseAddress, rest.count)
+      if written >= 0 {
+        rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+      } else if errno == EPIPE {
+        throw .pipeClosed
+      } else if errno != EINTR {
+        guard descriptor <= STDERR_FILENO else { throw Failure(StoreError(errno: errno, "write the output", place: "output")) }
+        throw .unwritable(errno, place: descriptor == STDOUT_FILENO ? "standard output" : "standard error")
+      }
+    }
+  }
+}
+
+/// What the library has to say besides errors, as lines `coffer: note: …` on standard error.
+package struct LibraryNotices: LogHandler {
+  package var logLevel: Logger.Level
+  package var metadata: Logger.Metadata = [:]
+
+  package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  package func log(event: LogEvent) { Output.message("coffer: note: \(Printable.line("\(event.message)"))") }
+
+  /// May be called once in a process, as `LoggingSystem` demands.
+  package static func bootstrap(quiet: Bool) {
+    LoggingSystem.bootstrap { _ -> any LogHandler in
+      quiet ? SwiftLogNoOpLogHandler() as any LogHandler : LibraryNotices(logLevel: .notice)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+/// Rows under headers, as wide as a terminal at most.
+package struct Table {
+  /// A column by its header.
+  package struct Column {
+    package let title: String
+    /// The cells below which the column is not shortened; nil for one that is not shortened at all.
+    package var least: Int?
+    /// Where not all columns have room those of the highest rank go first; those of rank 0 stay.
+    package var rank = 0
+    package var isNumber = false
+
+    package static func text(_ title: String, rank: Int = 0) -> Column { Column(title: title, least: 10, rank: rank) }
+    package static func fixed(_ title: String, rank: Int = 0) -> Column { Column(title: title, least: nil, rank: rank) }
+    package static func number(_ title: String, rank: Int = 0) -> Column {
+      Column(title: title, least: nil, rank: rank, isNumber: true)
+    }
+  }
+
+  package struct Cell {
+    package let text: String
+    package var style: Style?
+
+    package init(_ text: String, _ style: Style? = nil) {
+      self.text = Printable.line(text)
+      self.style = style
+    }
+  }
+
+  private static let gap = 2
+
+  package let columns: [Column]
+  package let rows: [[Cell]]
+  /// Says how many rows there are, or what a sign means; empty for no such line.
+  package let footer: String
+
+  package init(columns: [Column], rows: [[Cell]], footer: String) {
+    (self.columns, self.rows, self.footer) = (columns, rows, footer)
+  }
+
+  /// The lines, none wider than `display`, and none that ends in white space.
+  package func text(_ display: Display) -> String {
+    let widths = widths(display)
+    var lines: [String] = []
+    lines.reserveCapacity(rows.count + 2)
+    if !rows.isEmpty { lines.append(line(columns.map { Cell($0.title, .bold) }, widths, display)) }
+    let absent = Cell(Sign.absent.text(display), .dim)
+    for row in rows {
+      let shown = zip(row, columns).map { cell, column in cell.text.isEmpty && !column.title.isEmpty ? absent : cell }
+      lines.append(line(shown, widths, display))
+    }
+    if !footer.isEmpty { lines.append(Style.dim.text(Cells.shorten(footer, to: display.width, display), display)) }
+    return lines.joined(separator: "\n")
+  }
+
+  private func line(_ row: [Cell], _ widths: [Int], _ display: Display) -> String {
+    var line = ""
+    var blanks = 0
+    for (cell, (column, width)) in zip(row, zip(columns, widths)) where width > 0 {
+      let text = Cells.shorten(cell.text, to: width, display)
+      let rest = width - Cells.count(text)
+      if !text.isEmpty {
+        line += String(repeating: " ", count: blanks + (column.isNumber ? rest : 0)) + (cell.style?.text(text, display) ?? text)
+        blanks = 0
+      }
+      blanks += Self.gap + (column.isNumber && !text.isEmpty ? 0 : rest)
+    }
+    return line
+  }
+
+  /// The cells of each column; 0 for one that is left out, as it is empty or has no room.
+  private func widths(_ display: Display) -> [Int] {
+    var widths = columns.indices.map { column in rows.reduce(0) { max($0, Cells.count($1[column].text)) } }
+    for (index, column) in columns.enumerated() where widths[index] > 0 {
+      widths[index] = max(widths[index], Cells.count(column.title))
+    }
+    let least = zip(columns, widths).map { column, width in min(column.least ?? width, width) }
+    while Self.total(zip(widths, least).map { $0 > 0 ? $1 : 0 }) > display.width, let index = droppable(widths) {
+      widths[index] = 0
+    }
+    return fitted(widths, least, display.width)
+  }
+
+  private func droppable(_ widths: [Int]) -> Int? {
+    columns.indices.filter { widths[$0] > 0 && columns[$0].rank > 0 }.max { columns[$0].rank < columns[$1].rank }
+  }
+
+  /// Takes from the widest columns what is too much, and from those that are not to be shortened where nothing else is left.
+  private func fitted(_ widths: [Int], _ least: [Int], _ most: Int) -> [Int] {
+    guard Self.total(widths) > most else { return widths }
+    var fitted = widths
+    for bounds in [least, [Int](repeating: 1, count: least.count)] {
+      var cap = min(widths.max() ?? 0, most)
+      while cap > 0 {
+        fitted = zip(widths, bounds).map { width, bound in min(width, max(cap, bound)) }
+        if Self.total(fitted) <= most { return Self.filled(fitted, widths, most) }
+        cap -= 1
+      }
+    }
+    return fitted
+  }
+
+  /// Gives the cells that are left over to the first columns that were shortened.
+  private static func filled(_ fitted: [Int], _ widths: [Int], _ most: Int) -> [Int] {
+    var filled = fitted
+    var rest = most - total(fitted)
+    for index in filled.indices where rest > 0 && filled[index] < widths[index] {
+      filled[index] += 1
+      rest -= 1
+    }
+    return filled
+  }
+
+  private static func total(_ widths: [Int]) -> Int {
+    let shown = widths.filter { $0 > 0 }
+    return shown.reduce(0, +) + max(shown.count - 1, 0) * gap
+  }
+}
+
+extension Table {
+  /// Rows that begin with a word for what became of something, under `titles` at a terminal; what else reads them gets them
+  /// aligned.
+  ///
+  /// - Parameter rows: a row may have fewer cells than there are titles.
+  /// - Parameter footer: a last line at a terminal alone.
+  package static func show(_ rows: [[String]], under titles: [String], footer: String = "") throws {
+    guard Output.isTerminal else { return rows.isEmpty ? () : try Output.line(Columns.align(rows)) }
+    guard !rows.isEmpty || !footer.isEmpty else { return }
+    let columns = titles.enumerated().map { $0 == 0 ? Column.fixed($1) : .text($1) }
+    let cells = rows.map { row in titles.indices.map { Cell($0 < row.count ? row[$0] : "") } }
+    try Table(columns: columns, rows: cells, footer: footer).show()
+  }
+}

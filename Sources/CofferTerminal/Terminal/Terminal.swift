@@ -1,0 +1,271 @@
+package import Coffer
+internal import CofferPlatform
+internal import CofferVault
+internal import CofferStorage
+
+/// The terminal that the process was started from, wherever its standard streams go. Questions are asked here and nowhere else.
+package struct Terminal: ~Copyable {
+  private let descriptor: Int32
+
+  /// The longest line that a terminal delivers in one piece (`N_TTY_BUF_SIZE` on Linux, `MAX_CANON` elsewhere is less).
+  static let longestLine = 4096
+
+  /// Nil when the process has no terminal.
+  package init?() {
+    let opened = coffer_open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY, 0)
+    guard opened >= 0 else { return nil }
+    descriptor = opened
+  }
+
+  deinit { close(descriptor) }
+
+  /// A line typed without echo.
+  ///
+  /// Echo comes back whatever happens: on control-C (throws ``Failure/interrupted``), on a signal that ends the process, and
+  /// while the process is stopped by control-Z; it goes off again when the process continues.
+  ///
+  /// - Throws: ``Failure/nothingTyped`` for Enter alone, ``Failure/inputEnded`` for control-D.
+  package func secret(_ question: Question) throws -> SecretBytes {
+    let prompt = question.subject + ": "
+    var before = (question.remark ?? question.reason).map { TextWidth.wrap($0, to: TextWidth.of(.errors)) + "\n" } ?? ""
+    var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
+    while true {
+      // Said with the prompt, once the echo is off: whoever reads it may begin to type.
+      let line = try silently(before + prompt, &signals)
+      before = ""
+      switch consume line {
+      case .typed(let bytes):
+        try Self.checkText(bytes)
+        return bytes
+      case .signal(SIGINT): throw Failure.interrupted
+      case .signal(let signal):
+        Echo.comeBack()
+        signals.deliver(signal)
+      }
+    }
+  }
+
+  private func silently(_ prompt: String, _ signals: inout HeldSignals) throws -> Line {
+    let silence = try Silence(descriptor)
+    try say(prompt)
+    do {
+      let line = try read(&signals)
+      try say("\n")
+      silence.end()
+      return line
+    } catch {
+      // What is said next begins on a line of its own.
+      try say("\n")
+      throw error
+    }
+  }
+
+  /// A secret that has no other copy yet: asked for twice, and anew where both differ or `objection` has something against it.
+  ///
+  /// - Parameters:
+  ///   - purpose: what the secret will be for, in a sentence.
+  ///   - objection: what is wrong with the secret, as the error after the last try; nil where nothing is.
+  package func newSecret(
+    _ what: String, purpose: String? = nil, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
+  ) throws -> SecretBytes {
+    try Echo.staysOff { try newSecret(what, purpose, objection) }
+  }
+
+  private func newSecret(
+    _ what: String, _ purpose: String?, _ objection: (borrowing SecretBytes) -> Failure?
+  ) throws -> SecretBytes {
+    var question = Question("New \(what)", reason: purpose)
+    for left in (0..<Question.tries).reversed() {
+      let wrong: Failure
+      do {
+        let first = try secret(question)
+        if let weak = objection(first) {
+          wrong = weak
+        } else {
+          guard try !secret(Question("The same again")).isEqual(to: first) else { return first }
+          wrong = .usage("the two entries differ", try: "the command again; nothing was stored")
+        }
+      } catch let failure as Failure where failure.isNothingTyped { wrong = failure }
+      guard left > 0 else { throw wrong }
+      question = question.again(wrong.sentence, left: left)
+    }
+    throw Failure.nothingTyped
+  }
+
+  /// A line that is seen as it is typed; empty for Enter alone.
+  ///
+  /// - Throws: ``Failure/interrupted`` on control-C, ``Failure/inputEnded`` for control-D and where the terminal is gone.
+  package func line(_ prompt: String) throws -> String {
+    var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
+    while true {
+      try say(prompt)
+      do {
+        switch try read(&signals) {
+        case .typed(let bytes):
+          try Self.checkText(bytes)
+          return bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        case .signal(let signal):
+          try say("\n")
+          guard signal != SIGINT else { throw Failure.interrupted }
+          signals.deliver(signal)
+        }
+      } catch let failure as Failure where failure.isNothingTyped { return "" }
+    }
+  }
+
+  /// Whether the answer to a question is yes.
+  package func confirm(_ question: String) throws -> Bool {
+    try say("\(Printable.line(question)) [y/N] ")
+    var answer = [UInt8](repeating: 0, count: Self.longestLine)
+    let count = max(0, SecretFile.readOnce(descriptor, &answer, answer.count))
+    return answer.prefix(count).first.map { $0 == UInt8(ascii: "y") || $0 == UInt8(ascii: "Y") } ?? false
+  }
+
+  /// A line typed without echo; nil for an empty one.
+  package func optionalSecret(_ question: Question) throws -> SecretBytes? {
+    do { return try secret(question) } catch let failure as Failure
+      where failure.isNothingTyped || failure.kind == Failure.inputEnded.kind
+    {
+      return nil
+    }
+  }
+
+  private enum Line: ~Copyable {
+    case typed(SecretBytes)
+    case signal(Int32)
+  }
+
+  private func say(_ text: String) throws(Failure) {
+    try text.utf8Span.span.bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
+  }
+
+  private func read(_ signals: inout HeldSignals) throws -> Line {
+    while true {
+      if let signal = signals.next() { return .signal(signal) }
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      // Blocked signals do not wake a poll: look for them twenty times a second.
+      let ready = poll(&waiting, 1, 50)
+      if ready < 0, errno != EINTR { throw Failure(StoreError(errno: errno, "wait for the terminal", place: "/dev/tty")) }
+      guard ready > 0 else { continue }
+      return .typed(try typedLine())
+    }
+  }
+
+  private func typedLine() throws -> SecretBytes {
+    var count = 0
+    let line = try SecretBytes(
+      count: Self.longestLine, memory: { Failure(StoreError(memory: $0)) },
+      fill: { (buffer) throws(Failure) in
+        count = SecretFile.readOnce(descriptor, buffer.baseAddress, buffer.count)
+        guard count >= 0 else { throw Failure(StoreError(errno: errno, "read from the terminal", place: "/dev/tty")) }
+      })
+    let typed = try line.prefix(count)
+    let text = try typed.withoutTrailingNewline(.lineFeed)
+    guard text.count > 0 else { throw count == 0 ? Failure.inputEnded : Failure.nothingTyped }
+    guard text.count < typed.count || count < Self.longestLine - 1 else {
+      throw Failure.usage("the line is longer than a terminal delivers", try: "a file or a descriptor instead of the prompt")
+    }
+    return text
+  }
+
+  // The same passphrase from a file elsewhere would be other bytes if this terminal encodes it in another way.
+  private static func checkText(_ bytes: borrowing SecretBytes) throws {
+    let isText = bytes.withUnsafeBytes { UTF8Validity.isValid($0) }
+    guard isText else {
+      throw Failure.usage("what was typed is not UTF-8", try: "a terminal set to UTF-8, or a file with the bytes")
+    }
+  }
+}
+
+/// A terminal without echo, for as long as this value lives, and where ``Echo`` says so for longer.
+struct Silence: ~Copyable {
+  private let descriptor: Int32
+  private let before: termios
+
+  init(_ descriptor: Int32) throws {
+    if let before = Echo.handOver() {
+      // What was typed before the question is no answer to it.
+      tcflush(descriptor, TCIFLUSH)
+      self.descriptor = descriptor
+      self.before = before
+      return
+    }
+    var settings = termios()
+    guard tcgetattr(descriptor, &settings) == 0 else {
+      throw Failure(StoreError(errno: errno, "read the terminal's settings", place: "/dev/tty"))
+    }
+    let before = settings
+    settings.c_lflag &= ~tcflag_t(ECHO | ECHONL)
+    guard tcsetattr(descriptor, TCSAFLUSH, &settings) == 0 else {
+      throw Failure(StoreError(errno: errno, "turn the terminal's echo off", place: "/dev/tty"))
+    }
+    self.descriptor = descriptor
+    self.before = before
+  }
+
+  consuming func end() {}
+
+  deinit {
+    guard !Echo.keep(descriptor, before) else { return }
+    var settings = before
+    tcsetattr(descriptor, TCSAFLUSH, &settings)
+  }
+}
+
+/// Signals that wait while something has to be put back: an echo that is off, a folder that must go.
+///
+/// They are blocked, not handled, so no handler runs in the middle of anything; whoever holds them asks with ``next()`` and
+/// decides. The mask is restored at the end. Holds only in a process of one thread, which this program is while it asks.
+package struct HeldSignals: ~Copyable {
+  private var before = sigset_t()
+  private var held = sigset_t()
+
+  package init(_ signals: [Int32]) {
+    sigemptyset(&held)
+    for signal in signals { sigaddset(&held, signal) }
+    pthread_sigmask(SIG_BLOCK, &held, &before)
+  }
+
+  deinit {
+    var mask = before
+    pthread_sigmask(SIG_SETMASK, &mask, nil)
+  }
+
+  /// Takes one signal that came in the meantime.
+  package mutating func next() -> Int32? {
+    var pending = sigset_t()
+    sigpending(&pending)
+    for signal in 1..<Int32(32) where sigismember(&held, signal) == 1 && sigismember(&pending, signal) == 1 {
+      var one = sigset_t()
+      sigemptyset(&one)
+      sigaddset(&one, signal)
+      var taken: Int32 = 0
+      if sigwait(&one, &taken) == 0 { return taken }
+    }
+    return nil
+  }
+
+  /// Whether one of them, which are held, came in the meantime; it stays to be taken.
+  static func isPending(one signals: [Int32]) -> Bool {
+    var pending = sigset_t()
+    sigpending(&pending)
+    return signals.contains { sigismember(&pending, $0) == 1 }
+  }
+
+  /// Waits for one signal and takes it.
+  package func wait() -> Int32 {
+    var signals = held, taken: Int32 = 0
+    while sigwait(&signals, &taken) != 0 {}
+    return taken
+  }
+
+  /// Lets `signal` do what it does by default: end the process, or stop it until it is continued.
+  package func deliver(_ signal: Int32) {
+    var one = sigset_t()
+    sigemptyset(&one)
+    sigaddset(&one, signal)
+    raise(signal)
+    pthread_sigmask(SIG_UNBLOCK, &one, nil)
+    pthread_sigmask(SIG_BLOCK, &one, nil)
+  }
+}
