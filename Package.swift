@@ -76,11 +76,20 @@ let package = Package(
       name: "CofferDefaults",
       dependencies: ["CofferStorage", "CofferPlatform", systemPackage],
       swiftSettings: strict),
+    // The bytes of format 1, the keys and all sealing: the trusted core, with CofferMemory.
+    .target(
+      name: "CofferVaultFormat",
+      dependencies: ["CofferStorage", "CofferMemory", "CCofferSodium", "CofferPlatform"],
+      swiftSettings: strict),
+    // Sealed rows in a file of SQLite's, and where it lies.
+    .target(
+      name: "CofferVaultRows",
+      dependencies: ["CofferVaultFormat", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CofferPlatform", systemPackage],
+      swiftSettings: strict),
     .target(
       name: "CofferVault",
       dependencies: [
-        "CofferStorage", "CofferMemory", "CCofferSodium", "CCofferSQLite", "CofferPlatform",
-        systemPackage,
+        "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", systemPackage,
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
@@ -88,15 +97,15 @@ let package = Package(
     .target(
       name: "CofferPostgres",
       dependencies: [
-        "CofferVault", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", systemPackage,
+        "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferDefaults", "CofferStorage", "CofferMemory",
+        "CofferPlatform", "CCofferLibraries", systemPackage,
       ],
       swiftSettings: strict),
     // Keeps a vault unlocked in a process of its own, and asks it.
     .target(
       name: "CofferAgent",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform",
-        systemPackage,
+        "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", systemPackage,
       ],
       swiftSettings: strict),
     .target(
@@ -106,8 +115,8 @@ let package = Package(
     .target(
       name: "Coffer",
       dependencies: [
-        "CofferPlatform", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
-        systemPackage,
+        "CofferPlatform", "CofferStorage", "CofferDefaults", "CofferVault", "CofferVaultFormat", "CofferVaultRows",
+        "CofferMemory", "CofferAgent", systemPackage,
       ],
       swiftSettings: strict),
     // org.freedesktop.secrets on the bus of a session, over the agent.
@@ -151,7 +160,8 @@ let package = Package(
       name: "CofferCLI",
       dependencies: [
         "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferMemory", "CofferPlatform",
-        "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CCofferLibraries",
+        "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CofferVaultRows",
+        "CCofferLibraries",
         argumentParser,
         systemPackage,
       ],

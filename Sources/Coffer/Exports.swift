@@ -17,9 +17,10 @@
 @_exported public import class CofferStorage.StorageRouter
 @_exported public import class CofferStorage.Transaction
 @_exported public import enum CofferStorage.Vault
-@_exported public import struct CofferVault.Credentials
-@_exported public import struct CofferVault.ItemName
 @_exported public import struct CofferVault.LockedVault
 @_exported public import struct CofferVault.UnlockedVault
 @_exported public import class CofferVault.VaultStore
+@_exported public import struct CofferVaultFormat.Credentials
+@_exported public import struct CofferVaultFormat.ItemName
+@_exported public import struct CofferVaultRows.VaultPlace
 @_exported public import struct SystemPackage.FilePath

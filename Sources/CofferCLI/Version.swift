@@ -3,6 +3,7 @@ internal import CCofferLibraries
 internal import Coffer
 internal import CofferTerminal
 internal import CofferVault
+internal import CofferVaultRows
 
 struct VersionCommand: Command {
   static let configuration = CommandConfiguration(

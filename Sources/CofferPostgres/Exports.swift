@@ -2,12 +2,6 @@
 
 @_exported public import struct CofferMemory.SecretBytes
 @_exported public import struct CofferPlatform.StoreError
-@_exported public import struct CofferVault.Credentials
-@_exported public import struct CofferVault.LockedVault
-@_exported public import class CofferVault.VaultStore
-@_exported public import struct CofferVault.UnlockedVault
-@_exported public import struct CofferVault.VaultOptions
-@_exported public import struct CofferVault.VaultPlace
 @_exported public import class CofferPlatform.Subscription
 @_exported public import struct CofferStorage.Change
 @_exported public import class CofferStorage.ChangeFeed
@@ -17,3 +11,9 @@
 @_exported public import protocol CofferStorage.PlainValue
 @_exported public import struct CofferStorage.StorageKey
 @_exported public import protocol CofferStorage.Store
+@_exported public import struct CofferVault.LockedVault
+@_exported public import struct CofferVault.UnlockedVault
+@_exported public import struct CofferVault.VaultOptions
+@_exported public import class CofferVault.VaultStore
+@_exported public import struct CofferVaultFormat.Credentials
+@_exported public import struct CofferVaultRows.VaultPlace

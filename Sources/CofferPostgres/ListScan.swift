@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferVault
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// Lists of buckets that came with one answer.
 struct ListScan {

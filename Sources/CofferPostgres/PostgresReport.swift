@@ -1,5 +1,6 @@
 internal import CofferPlatform
 internal import CofferVault
+internal import CofferVaultRows
 
 extension PostgresServer {
   /// Names of roles and settings are not repeated: numbers tell all that is needed. Rows of `pg_stat_replication` are there for

@@ -1,5 +1,6 @@
 internal import CofferPlatform
 internal import CofferVault
+internal import CofferVaultRows
 
 /// The log of a vault on a server.
 struct PostgresLog: LogRows {

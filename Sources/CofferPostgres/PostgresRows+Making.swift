@@ -1,5 +1,6 @@
 internal import CofferPlatform
 internal import CofferVault
+internal import CofferVaultRows
 
 extension PostgresRows {
   /// Makes the tables, and has `fill` write their first rows, in one transaction.

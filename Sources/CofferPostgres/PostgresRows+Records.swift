@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferVault
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 // Records. One by one they would cost a round trip each: where it was said which are asked for next, they come some hundred at a
 // time.

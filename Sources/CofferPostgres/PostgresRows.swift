@@ -1,6 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
+internal import CofferVaultRows
 internal import SystemPackage
 
 /// The rows of a vault on a PostgreSQL server. It trusts the server only to store bytes: types and lengths are checked here, and

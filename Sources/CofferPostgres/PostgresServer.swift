@@ -1,10 +1,11 @@
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
+internal import CofferVaultRows
 
 /// Vaults on PostgreSQL servers: see <doc:SharedVault>.
 public enum PostgresVaults {
-  /// Lets this process open the vaults of places such as `postgresql://host/database#name`, as a ``/CofferVault/VaultPlace`` that
+  /// Lets this process open the vaults of places such as `postgresql://host/database#name`, as a ``/CofferVaultRows/VaultPlace`` that
   /// a text or a literal names. To be called once, before the first of them is opened; calling it again changes nothing. libpq is
   /// loaded when a place first names a server.
   ///

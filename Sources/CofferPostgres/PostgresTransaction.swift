@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferVault
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// A transaction over the rows of a vault on a server, and what came along when it began.
 ///

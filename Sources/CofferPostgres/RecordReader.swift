@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferVault
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// Asks for records and lists, within the transaction of the rows.
 struct RecordReader {

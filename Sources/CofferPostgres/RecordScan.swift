@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferVault
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// A record that came along with others.
 struct ScannedRecord {

@@ -1,4 +1,6 @@
 public import CofferPlatform
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 extension UnlockedVault {
   /// Checks that the key of `copy`, if that is a copy of this vault, belongs to this vault's history: the current key, a later

@@ -1,6 +1,8 @@
 package import CofferMemory
 public import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import SystemPackage
 
 extension Credentials {

@@ -1,5 +1,7 @@
 package import CofferPlatform
 package import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import FoundationEssentials
 
 /// The record of transactions over both stores that a vault decided. It is unsealed and says nothing of items, so the next

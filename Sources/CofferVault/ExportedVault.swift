@@ -1,5 +1,7 @@
 package import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 package import SystemPackage
 
 /// The content of a name for an export, of an expired item too.

@@ -1,5 +1,7 @@
 public import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import FoundationEssentials
 public import SystemPackage
 

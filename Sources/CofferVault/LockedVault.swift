@@ -1,5 +1,7 @@
 public import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// A vault that nothing has unlocked: its file was found sound as far as can be told without a key. It hands out nothing.
 public struct LockedVault: Sendable {

@@ -1,5 +1,7 @@
 public import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import SystemPackage
 
 /// A backup on its way to become a vault again: a private copy of it, found sound as far as can be told without a key. The copy

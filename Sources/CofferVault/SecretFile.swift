@@ -1,6 +1,8 @@
 package import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 package import SystemPackage
 
 /// Reads secrets from files and descriptors straight into guarded memory: no buffer of the language or of the C library sees

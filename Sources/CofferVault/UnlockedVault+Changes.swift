@@ -1,6 +1,8 @@
 internal import CofferMemory
 public import CofferPlatform
 public import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import FoundationEssentials
 internal import SystemPackage
 

@@ -1,5 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import FoundationEssentials
 
 /// What the items and fields were: former contents, and deleted ones. A vault keeps none unless it was asked to, by

@@ -1,5 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import FoundationEssentials
 public import SystemPackage
 
@@ -118,7 +120,7 @@ extension UnlockedVault {
   }
 
   /// Brings `file`, the mirror of this vault on this machine, up to the vault's newest commit, or makes it: an ordinary vault
-  /// file with the same sealed rows, of one commit, which the same slots open. ``VaultPlace/mirror(_:)`` reads it while the
+  /// file with the same sealed rows, of one commit, which the same slots open. ``/CofferVaultRows/VaultPlace/mirror(_:)`` reads it while the
   /// server cannot be reached.
   ///
   /// The copy is verified throughout before it takes the mirror's place, all at once; until then, and after an error, the mirror

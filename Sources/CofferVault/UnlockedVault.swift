@@ -1,6 +1,8 @@
 public import CofferMemory
 public import CofferPlatform
 public import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// An open vault. Safe to share between threads; locking it consumes it, so that nothing can be asked of a locked vault.
 public struct UnlockedVault: ~Copyable, Sendable {

@@ -1,5 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import SystemPackage
 
 /// The vault as a store: the items of one service, addressed by account. It holds the vault locked or unlocked; while it is

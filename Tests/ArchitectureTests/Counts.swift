@@ -34,7 +34,10 @@ struct Counts {
       ("lines of the trusted core", core.reduce(0) { $0 + Self.lineCount($1.text) }, Budget.trustedCoreLines),
       (
         "members that the vault's engine can see",
-        Self.visibleMembers(swift.filter { Self.target(of: $0.path) == "CofferVault" }), Budget.engineMembers
+        Self.visibleMembers(swift.filter { Self.target(of: $0.path) == "CofferVault" })
+          + Self.visibleMembers(
+            swift.filter { ["CofferVaultFormat", "CofferVaultRows"].contains(Self.target(of: $0.path)) }, fromOutside: true),
+        Budget.engineMembers
       ),
       ("requirements of Store", store.map { Self.requirements($0.text) } ?? 0, Budget.storeRequirements),
       ("files", try Self.paths(below: root).count, Budget.trackedFiles),
@@ -95,14 +98,15 @@ struct Counts {
     return (words, clauses)
   }
 
-  /// The declarations of types and of the top level that are not private.
-  private static func visibleMembers(_ files: [(path: String, text: String)]) -> Int {
+  /// The declarations of types and of the top level that are not private, or that other targets see.
+  private static func visibleMembers(_ files: [(path: String, text: String)], fromOutside: Bool = false) -> Int {
     let declaration =
       /^ {0,2}(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|internal|static|final|mutating|nonisolated|consuming|borrowing|lazy|override|convenience) )*(?:private\(set\) )?(?:func|var|let|init|subscript)\b/
     return files.reduce(0) { sum, file in
       sum
         + SourceFile(path: file.path, text: file.text).code.count {
-          $0.line.utf8.count > 6 && $0.line.prefixMatch(of: declaration) != nil
+          $0.line.utf8.count > 6 && (!fromOutside || $0.line.contains("package ") || $0.line.contains("public "))
+            && $0.line.prefixMatch(of: declaration) != nil
         }
     }
   }

@@ -66,7 +66,7 @@ import Testing
     ("| 80 ms for a list", "CofferDefaults/List/ListContent.swift", "attempts = 5"),
     ("| 80 ms for a list", "CofferDefaults/List/ListContent.swift", "pauseNanoseconds: UInt64 = 20_000_000"),
     ("| 5 s, then `.busy`", "CofferPlatform/FileLock.swift", "patience = Duration.seconds(5)"),
-    ("| 30 s, then `.busy`", "CofferVault/SQLite/Connection.swift", "busyMilliseconds: Int32 = 30_000"),
+    ("| 30 s, then `.busy`", "CofferVaultRows/SQLite/Connection.swift", "busyMilliseconds: Int32 = 30_000"),
     ("30 s, then it goes on without its turn", "CofferVault/Engine/PassphraseTurn.swift", "patience = Duration.seconds(30)"),
     ("| 45 s;", "CofferAgent/Client/AgentLine.swift", "usualAnswerTime = Duration.seconds(45)"),
     ("unlocking 120 s", "CofferAgent/Client/AgentClient.swift", "unlockTime = Duration.seconds(120)"),

@@ -14,17 +14,25 @@ import Testing
     "CofferObservation": [],
     "CofferStorage": ["CofferMemory", "CofferObservation", "CofferPlatform"],
     "CofferDefaults": ["CofferStorage", "CofferPlatform", "SystemPackage"],
+    "CofferVaultFormat": ["CofferStorage", "CofferMemory", "CofferPlatform", "CCofferSodium"],
+    "CofferVaultRows": [
+      "CofferVaultFormat", "CofferStorage", "CofferPlatform", "CCofferSodium", "CCofferSQLite", "SystemPackage",
+    ],
     "CofferVault": [
-      "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferSodium", "CCofferSQLite", "SystemPackage", "Logging",
+      "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage", "Logging",
     ],
     "CofferPostgres": [
-      "CofferVault", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", "SystemPackage",
+      "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform",
+      "CCofferLibraries", "SystemPackage",
     ],
-    "CofferAgent": ["CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage"],
+    "CofferAgent": [
+      "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage",
+    ],
     "CofferValues": ["CofferStorage", "CofferDefaults", "CofferPlatform", "SystemPackage"],
     "CofferConfiguration": ["CofferStorage", "CofferPlatform", "Configuration"],
     "Coffer": [
-      "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent", "CofferPlatform", "SystemPackage",
+      "CofferStorage", "CofferDefaults", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferMemory", "CofferAgent",
+      "CofferPlatform", "SystemPackage",
     ],
     "CofferSecretService": [
       "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", "SystemPackage",
@@ -41,7 +49,7 @@ import Testing
     ],
     "CofferCLI": [
       "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferPostgres", "CofferSecretService",
-      "CofferTerminal", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform",
+      "CofferTerminal", "CofferVault", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
       "CCofferLibraries", "ArgumentParser", "SystemPackage",
     ],
     "CofferTesting": [

@@ -10,9 +10,9 @@ import Testing
 
   /// Where eight bytes are read otherwise: bounded on the spot, or compared and nothing else.
   static let readers: Set<String> = [
-    "CofferVault/Bytes/ByteReader.swift", "CofferVault/Rows/StoredParts.swift",
-    "CofferVault/SQLite/VaultDatabase+Records.swift",
-    "CofferVault/Bytes/Blocks.swift", "CofferVault/Format/VaultState.swift",
+    "CofferVaultFormat/Bytes/ByteReader.swift", "CofferVaultRows/Rows/StoredParts.swift",
+    "CofferVaultRows/SQLite/VaultDatabase+Records.swift",
+    "CofferVaultFormat/Bytes/Blocks.swift", "CofferVaultFormat/Format/VaultState.swift",
   ]
 
   @Test func `numbers of eight bytes are read where they are checked`() throws {

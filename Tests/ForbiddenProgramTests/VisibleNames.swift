@@ -1,9 +1,9 @@
 /// What `import Coffer` shows, a name a line: what an application writes down. Members of these, and what their calls return,
 /// need no name.
 ///
-/// At most 25. Who needs another name imports the library that it is of, each of which is a product.
+/// At most 26. Who needs another name imports the library that it is of, each of which is a product.
 enum VisibleNames {
-  static let most = 25
+  static let most = 26
 
   static let ofCoffer: Set<String> = [
     // What is kept.
@@ -26,6 +26,7 @@ enum VisibleNames {
     // The vault.
     "LockedVault",
     "UnlockedVault",
+    "VaultPlace",
     "Credentials",
     "ItemName",
     "SecretBytes",

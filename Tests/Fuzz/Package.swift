@@ -47,22 +47,36 @@ let package = Package(
       name: "CofferStorage", dependencies: ["CofferMemory", "CofferObservation", "CofferPlatform", system], swiftSettings: tested),
     .target(name: "CofferDefaults", dependencies: ["CofferStorage", "CofferPlatform", system], swiftSettings: watched),
     .target(
-      name: "CofferVault",
-      dependencies: ["CofferStorage", "CofferMemory", "CCofferSodium", "CCofferSQLite", "CofferPlatform", system, logging],
+      name: "CofferVaultFormat", dependencies: ["CofferStorage", "CofferMemory", "CCofferSodium", "CofferPlatform"],
       swiftSettings: watched),
     .target(
-      name: "CofferAgent", dependencies: ["CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", system],
+      name: "CofferVaultRows",
+      dependencies: ["CofferVaultFormat", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CofferPlatform", system],
+      swiftSettings: watched),
+    .target(
+      name: "CofferVault",
+      dependencies: [
+        "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", system, logging,
+      ],
+      swiftSettings: watched),
+    .target(
+      name: "CofferAgent",
+      dependencies: [
+        "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform", system,
+      ],
       swiftSettings: watched),
     .target(
       name: "Coffer",
       dependencies: [
-        "CofferPlatform", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent", system,
+        "CofferPlatform", "CofferStorage", "CofferDefaults", "CofferVault", "CofferVaultFormat", "CofferVaultRows",
+        "CofferMemory", "CofferAgent", system,
       ],
       swiftSettings: tested),
     .target(
       name: "CofferPostgres",
       dependencies: [
-        "CofferVault", "CofferDefaults", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", system,
+        "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferDefaults", "CofferStorage", "CofferMemory",
+        "CofferPlatform", "CCofferLibraries", system,
       ],
       swiftSettings: watched),
     .target(
@@ -91,8 +105,8 @@ let package = Package(
       name: "CofferCLI",
       dependencies: [
         "Coffer", "CofferAgent", "CofferDefaults", "CofferFormats", "CofferLogin", "CofferMemory", "CofferPlatform",
-        "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CCofferLibraries",
-        arguments, system,
+        "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CofferVaultRows",
+        "CCofferLibraries", arguments, system,
       ],
       // Its entry is none here. Were it in a file of the name Main.swift, SwiftPM would take the target for a program, and
       // another program would get none of its code.
@@ -102,8 +116,14 @@ let package = Package(
     .target(
       name: "FuzzShared", dependencies: ["CofferMemory", "CofferPlatform"], path: "Parsers/Shared",
       swiftSettings: [.define("FUZZING")]),
-    program("Vault", ["CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform"]),
-    program("Postgres", ["CofferPostgres", "CofferVault", "CofferDefaults", "CofferStorage", "CofferPlatform"]),
+    program(
+      "Vault",
+      [
+        "CofferAgent", "CofferVault", "CofferVaultFormat", "CofferVaultRows", "CofferStorage", "CofferMemory", "CofferPlatform",
+      ]),
+    program(
+      "Postgres",
+      ["CofferPostgres", "CofferVault", "CofferVaultRows", "CofferDefaults", "CofferStorage", "CofferPlatform"]),
     program("Defaults", ["CofferDefaults", "CofferStorage", "CofferPlatform"]),
     program(
       "CommandLine",

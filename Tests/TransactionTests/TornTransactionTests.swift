@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultRows
 
 /// Deaths and errors after which the vault's half of a transaction is in its log and nobody has seen it, with other processes
 /// alive, so that SQLite recovers nothing before they are gone too.

@@ -1,6 +1,7 @@
 package import CofferPlatform
 internal import CofferStorage
-package import CofferVault
+internal import CofferVault
+internal import CofferVaultRows
 internal import Synchronization
 internal import SystemPackage
 

@@ -1,4 +1,4 @@
-package import CofferVault
+internal import CofferVault
 
 /// The state of the agent's vault at one moment, to be compared with another.
 package struct AgentMoment: Sendable, Equatable {

@@ -1,6 +1,7 @@
 internal import Coffer
 internal import CofferPlatform
 internal import CofferVault
+internal import CofferVaultRows
 
 extension Checkup {
   /// Seconds that two clocks may differ: the drift of a machine without a time service in a month or two.

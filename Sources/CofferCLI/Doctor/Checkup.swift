@@ -2,6 +2,7 @@ internal import Coffer
 internal import CofferTerminal
 internal import CofferVault
 internal import CofferPlatform
+internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 

@@ -23,7 +23,7 @@ struct KeePassSeeds {
   private var settings: [(key: String, value: String)] = []
 
   /// Takes the text `key` where it has to do with one-time passwords; false where it has not.
-  mutating func take(_ key: String, _ value: SecretForm) -> Bool {
+  package mutating func take(_ key: String, _ value: SecretForm) -> Bool {
     if Self.others.contains(key) || Self.kinds.contains(where: { $0.seed == key }) {
       seeds.append((key, value))
     } else if Self.kinds.contains(where: { $0.settings.contains(key) }) {

@@ -37,7 +37,7 @@ extension UnsafeRawBufferPointer.SubSequence {
   }
 
   /// The parts before and after the first `mark`; nil if there is none.
-  func parted(at mark: Unicode.Scalar) -> (Self, Self)? {
+  package func parted(at mark: Unicode.Scalar) -> (Self, Self)? {
     firstIndex(of: UInt8(ascii: mark)).map { (self[..<$0], self[($0 + 1)...]) }
   }
 

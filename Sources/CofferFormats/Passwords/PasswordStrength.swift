@@ -104,7 +104,7 @@ private struct Piece {
   }
 
   /// The longest of each kind that begins at `start`.
-  static func all(in raw: UnsafeRawBufferPointer, at start: Int, _ single: Double) -> [Piece] {
+  package static func all(in raw: UnsafeRawBufferPointer, at start: Int, _ single: Double) -> [Piece] {
     var pieces: [Piece] = []
     let same = raw[start...].prefix { $0 == raw[start] }.count
     if same > 2 { pieces.append(Piece(count: same, bits: single + log2(Double(same)), what: "one character again and again")) }
@@ -164,7 +164,7 @@ struct PieceWords: Sendable {
   }
 
   /// Each word that stands at `start`, in capitals or with digits for letters too, which costs the guesser a bit or two more.
-  func each(in raw: UnsafeRawBufferPointer, at start: Int, _ body: (Int, Double) -> Void) {
+  package func each(in raw: UnsafeRawBufferPointer, at start: Int, _ body: (Int, Double) -> Void) {
     for first in Set([Piece.lower(raw[start]), Self.plain(raw[start])]) {
       for (word, bits) in byFirst[Int(first)] where start + word.count <= raw.count {
         var isChanged = false

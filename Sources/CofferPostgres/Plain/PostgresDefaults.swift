@@ -1,7 +1,7 @@
 internal import CofferDefaults
 public import CofferPlatform
 public import CofferStorage
-public import CofferVault
+internal import CofferVault
 internal import Synchronization
 
 /// A plain store on a PostgreSQL server, for the settings of a fleet: one domain in a database, which many machines read and

@@ -1,5 +1,6 @@
 internal import CofferPlatform
 internal import CofferVault
+internal import CofferVaultRows
 internal import Synchronization
 
 /// A lock of the server's that goes with its connection: "PostgreSQL, Advisory Locks". Whoever may connect to the database can

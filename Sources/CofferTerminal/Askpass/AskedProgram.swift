@@ -50,7 +50,7 @@ final class AskedProgram {
   }
 
   /// Reads the program's output into `buffer`, after the first `at` bytes; 0 at its end.
-  func read(into buffer: inout SecretBytes, at: Int) throws -> Int {
+  package func read(into buffer: inout SecretBytes, at: Int) throws -> Int {
     guard at < buffer.count else { throw Askpass.noAnswer(path, "its answer is longer than \(buffer.count) bytes") }
     try wait { output in
       var waiting = pollfd(fd: output, events: Int16(POLLIN), revents: 0)

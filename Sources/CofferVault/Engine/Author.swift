@@ -1,5 +1,7 @@
 package import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// The writer of a log entry: user, process and program name.
 package struct Author: Sendable, Equatable {
@@ -38,7 +40,7 @@ package struct Author: Sendable, Equatable {
 
 extension LogEntry {
   /// An entry by `author`.
-  init(_ event: Event, by author: Author, time: UInt64, index: RecordIndex = .zero, detail: [UInt8] = []) {
+  package init(_ event: Event, by author: Author, time: UInt64, index: RecordIndex = .zero, detail: [UInt8] = []) {
     self.init(
       event, time: time, user: author.user, process: author.process, program: author.program, index: index, detail: detail)
   }

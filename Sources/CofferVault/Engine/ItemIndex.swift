@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// The descriptions of an open vault's items, kept between questions: those of a bucket while its verified digest is unchanged.
 /// The memory is wiped with the open vault.

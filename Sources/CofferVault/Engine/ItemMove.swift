@@ -1,6 +1,8 @@
 internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import SystemPackage
 
 /// Renames items and fields. Called within a transaction.

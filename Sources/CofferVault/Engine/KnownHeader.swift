@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import SystemPackage
 
 /// A header that a slot opened and whose key was proven, with all that making the next one needs. The rest of its vault may be

@@ -1,4 +1,6 @@
 internal import CofferPlatform
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// The digests after a few commits by others, as far as the log names their changes, so that few of a server's rows are read.
 ///

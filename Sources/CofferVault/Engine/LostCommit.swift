@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// A commit that a server did not answer, of a vault that is open.
 struct LostCommit {

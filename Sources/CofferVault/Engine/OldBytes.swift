@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// Removes bytes from a vault's file that no read shows any more, but that an older or the current key opens. Holds the open
 /// vault's knowledge of such bytes, and of its attempts.

@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import SystemPackage
 
 /// A user's turn to run Argon2id: ten shells that unlock at once would take ten times its memory, and the kernel would end one

@@ -1,4 +1,6 @@
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// A note of a record that its item's name alone does not lead to: a field, or a previous version. Found by opening every
 /// description of a bucket once, and kept while the bucket's digest is unchanged.

@@ -1,6 +1,8 @@
 internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// The records of a vault, by their places. Called within a transaction, which gathers its changes in its ``Change``.
 struct RecordSet {

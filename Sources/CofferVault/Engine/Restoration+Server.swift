@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 extension Restoration {
   /// Replaces the rows on a server by the backup's, as one commit of the vault; or makes the vault from them if there is none.

@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import SystemPackage
 
 /// One restore, once the backup has been verified: its records become the next commit of the vault in whose place it is put.

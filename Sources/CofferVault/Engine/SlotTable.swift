@@ -1,6 +1,8 @@
 internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import SystemPackage
 
 /// The slots of a vault: which there are, and the header that a plan makes of them. It changes nothing itself.

@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import SystemPackage
 
 /// The log of a vault: a chain of sealed rows, whose end the vault's state names.
@@ -240,7 +242,7 @@ final class VaultLog {
 extension LogEntry.Trim {
   /// The beginning of a trimmed log, in place of the last dropped row: the head of the chain after it. It is not sealed. The
   /// chain that begins with it ends at the head in the state, and the last row about dropped rows repeats it.
-  init?(_ row: UnsafeRawBufferPointer, before sequence: UInt64) {
+  package init?(_ row: UnsafeRawBufferPointer, before sequence: UInt64) {
     guard let head = Digest32(row) else { return nil }
     self.init(first: sequence + 1, head: head)
   }

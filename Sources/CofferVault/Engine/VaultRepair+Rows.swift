@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 // The parts that are rebuilt from rows that open, within the repair's transaction.
 extension VaultRepair {

@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// The check of a whole vault that is open, within a read transaction; see ``UnlockedVault/verify(progress:)``.
 struct Verification {

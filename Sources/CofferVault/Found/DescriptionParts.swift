@@ -1,4 +1,6 @@
 internal import CofferPlatform
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// The texts of a description, where they lie in its encoded bytes: see ``RecordMeta/write(to:)``.
 ///

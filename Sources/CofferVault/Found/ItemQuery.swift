@@ -1,4 +1,6 @@
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// Which items are asked for, by what describes them. All that is given must hold, but for items of the mark ``besides``.
 package struct ItemQuery: Sendable, Equatable {

@@ -1,4 +1,6 @@
 internal import CofferPlatform
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// The deletions that one of the vaults of a merge remembers.
 struct MergeDeletions {

@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// A name that a record has, or is to have, after a merge.
 struct NameClaim {

@@ -1,6 +1,8 @@
 internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// Which of two contents is the newer one. The answer is the same whichever vault asks.
 extension OpenRecord {

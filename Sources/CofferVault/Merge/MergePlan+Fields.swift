@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 extension MergePlan {
   /// Adds what becomes of the fields of an item that the other vault has.

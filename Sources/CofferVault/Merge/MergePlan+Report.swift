@@ -1,3 +1,6 @@
+internal import CofferVaultFormat
+internal import CofferVaultRows
+
 extension MergePlan {
   /// Notes an item of the other vault that this one does not take.
   mutating func noteLeftOut(_ pair: MergePair) {

@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 extension MergePlan {
   /// Which of two contents stays. A vault that alone knows the other's content has gone on from it, whatever its clock said; else

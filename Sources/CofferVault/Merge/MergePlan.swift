@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// All that a merge does, from what both vaults are at one moment.
 struct MergePlan {

@@ -1,3 +1,6 @@
+internal import CofferVaultFormat
+internal import CofferVaultRows
+
 /// The effects of a merge, made or planned. The fields of a new or deleted item are not named.
 public struct MergeReport: Sendable, Equatable {
   /// New here, in the order of the vault they are from.

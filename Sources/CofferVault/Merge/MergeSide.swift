@@ -1,4 +1,6 @@
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// A current record in a merge: an item or a field.
 struct MergeRecord {

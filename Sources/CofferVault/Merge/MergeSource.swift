@@ -1,5 +1,7 @@
 internal import CofferMemory
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 
 /// Where a content stands that a merge compares or stores.
 struct MergeSource {

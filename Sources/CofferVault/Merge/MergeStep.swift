@@ -1,3 +1,6 @@
+internal import CofferVaultFormat
+internal import CofferVaultRows
+
 /// The change of a merge to one record of this vault.
 struct MergeStep {
   let ours: MergeRecord?, theirs: MergeRecord?

@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import FoundationEssentials
 
 /// Carries out the plan of a merge, within one write transaction of this vault and one read transaction of the other.

@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import SystemPackage
 
 /// An open `id-` or `mi-` file: two records, of which the valid one with the higher generation counts, and the other is written

@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import SystemPackage
 
 extension VaultState {
@@ -10,11 +12,6 @@ extension VaultState {
 extension VaultState.Replica {
   /// The commit that it made last.
   var mark: PinRecord.Mark { PinRecord.Mark(generation: generation, commit: commit) }
-}
-
-extension PinRecord.Mark {
-  /// Before the first commit.
-  static let never = PinRecord.Mark(generation: 0, commit: .zero)
 }
 
 extension PinRecord {

@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import SystemPackage
 
 /// Compares one open vault with this machine's memory of it, and updates that.

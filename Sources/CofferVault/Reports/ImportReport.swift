@@ -1,4 +1,6 @@
 public import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import FoundationEssentials
 
 /// An item on its way from one vault, or another program, to a vault.

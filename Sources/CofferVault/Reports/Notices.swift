@@ -1,3 +1,5 @@
+internal import CofferVaultFormat
+internal import CofferVaultRows
 internal import Logging
 
 /// Messages of the vault besides errors. Never a name of an item, never a value.

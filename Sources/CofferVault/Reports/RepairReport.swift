@@ -1,3 +1,6 @@
+internal import CofferVaultFormat
+internal import CofferVaultRows
+
 /// The findings and effects of a repair.
 public struct RepairReport: Sendable, Equatable {
   /// Whether one copy of the header was written anew from the other.

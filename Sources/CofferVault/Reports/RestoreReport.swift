@@ -1,3 +1,6 @@
+internal import CofferVaultFormat
+internal import CofferVaultRows
+
 /// What putting a backup back did.
 public struct RestoreReport: Sendable, Equatable {
   /// The vault that stands there now.

@@ -1,4 +1,6 @@
 public import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import FoundationEssentials
 
 /// The listing of an item: everything but the value, which it never opens.

@@ -1,3 +1,5 @@
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import FoundationEssentials
 
 /// Something that happened to a vault, as its log holds it: who, when and what, never a value.

@@ -1,5 +1,7 @@
 public import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import SystemPackage
 
 /// Options for opening a vault, beside its place and the credentials.
@@ -11,7 +13,7 @@ public struct VaultOptions: Sendable, Equatable {
   public var pins: FilePath?
   /// The vault that must be found; ``/CofferPlatform/StoreError/Kind/replaced`` otherwise.
   public var expected: VaultID?
-  /// Invitations from others who have the vault, at most ``Invitation/most``. A vault whose key does not come from theirs is
+  /// Invitations from others who have the vault, at most ``/CofferVaultFormat/Invitation/most``. A vault whose key does not come from theirs is
   /// refused with ``/CofferPlatform/StoreError/Kind/forked`` or ``/CofferPlatform/StoreError/Kind/rolledBack``. A recipient's
   /// first use of a vault needs one.
   public var invitations: [Invitation] = []
@@ -51,7 +53,7 @@ public struct VaultOptions: Sendable, Equatable {
 
 extension VaultOptions {
   /// Expects the vault that `text` names, as the variable `COFFER_EXPECT_VAULT` of a machine does: invitations, with spaces
-  /// between them, at most ``Invitation/most``; or else a vault's id, 32 hexadecimal digits, and perhaps a colon and the least
+  /// between them, at most ``/CofferVaultFormat/Invitation/most``; or else a vault's id, 32 hexadecimal digits, and perhaps a colon and the least
   /// generation.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for anything else.

@@ -1,5 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import FoundationEssentials
 
 /// What ``UnlockedVault/verify(progress:)`` checked.

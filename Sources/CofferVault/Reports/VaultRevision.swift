@@ -1,3 +1,5 @@
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import FoundationEssentials
 
 /// A content that an item or field has or had.

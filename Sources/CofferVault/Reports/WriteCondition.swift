@@ -1,3 +1,5 @@
+internal import CofferVaultFormat
+internal import CofferVaultRows
 public import FoundationEssentials
 
 /// What must be so for a write to happen.

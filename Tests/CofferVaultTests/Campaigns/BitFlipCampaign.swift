@@ -5,6 +5,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Every bit of a vault of 64 KiB, of the header's copy where that is what counts, of a write-ahead log and of the pins, changed
 /// one at a time: the right answer or a named error, never a wrong value.

@@ -4,6 +4,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A container of little memory: past its limit the kernel kills a process, so whatever takes too much must say so before.
 @Suite(.tags(.campaign, .process, .root), .wholeRun)

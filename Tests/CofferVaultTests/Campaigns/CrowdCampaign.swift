@@ -5,6 +5,7 @@ import CofferTestSupport
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Many processes on one vault, with rotations and killings among them.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)

@@ -3,6 +3,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// What a process did to the files of one folder, from strace(1), in order.
 struct DiskRecording {

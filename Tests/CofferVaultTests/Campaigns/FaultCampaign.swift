@@ -7,6 +7,7 @@ import CofferTestSupport
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A process that is killed at a system call, or whose call fails, in the midst of each kind of change. After it: what was
 /// acknowledged is there, the vault is the old one or the new one, `verify` is clean, the pins complain of nothing, the next

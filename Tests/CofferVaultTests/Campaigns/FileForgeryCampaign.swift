@@ -5,6 +5,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultRows
 
 /// Files whose tables, trees, side files or whole content are not what Coffer left.
 @Suite(.tags(.campaign), .wholeRun)

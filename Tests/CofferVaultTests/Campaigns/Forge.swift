@@ -7,6 +7,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// A vault whose file someone copied after every commit, and can write: what the forgeries are made of.
 final class Forge {

@@ -7,6 +7,7 @@ import CofferTestSupport
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// What reads bytes that an attacker may have written is given mutations of sound ones, from a generator that a seed decides: it
 /// never crashes, and what it accepts it would write in the very same bytes, but for an extension.

@@ -7,6 +7,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// Random changes of items, fields and their past, each made in a vault and in a model that knows nothing of tables and seals.
 @Suite(.tags(.campaign), .wholeRun)

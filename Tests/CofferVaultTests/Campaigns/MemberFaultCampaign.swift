@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A process that dies, or that no space is left for, as it restores over a newer key, goes back to an older one, or sees a vault
 /// for the first time by an invitation. After it: the vault is the old one or the new one, the same command can be given again,

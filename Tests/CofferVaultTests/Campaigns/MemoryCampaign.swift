@@ -5,6 +5,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// What is in a process's memory after it has used and locked a vault, and what becomes of one that has too little of it.
 @Suite(.tags(.campaign, .process), .wholeRun)

@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Two vaults that were one, changed at random by clocks that differ, and merged into each other.
 @Suite(.tags(.campaign), .wholeRun)

@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// The model of what a machine remembers of a vault does what the code does, and the code what the model does: see
 /// `Tests/Models`. The pin is a real one; the vault is the state that a transaction would read, and one caller makes the steps of

@@ -6,6 +6,7 @@ import CofferTestSupport
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Power lost at any moment of a vault's life. All that the process gave to the disk is recorded, and replayed as a disk may have
 /// it afterwards: what was synchronized is there; of the rest any writes, torn at 512 bytes, and as many of the changes of names

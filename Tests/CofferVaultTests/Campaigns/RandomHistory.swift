@@ -5,6 +5,8 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// What happens to two vaults between their merges, at random.
 enum RandomHistory {

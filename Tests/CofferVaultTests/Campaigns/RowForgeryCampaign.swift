@@ -6,6 +6,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// Stores whose rows were swapped, deleted, doubled, taken from another vault or from the vault's own past. SQLite finds all of
 /// them sound.

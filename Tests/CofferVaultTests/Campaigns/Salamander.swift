@@ -2,6 +2,7 @@ import CCofferSodium
 import Foundation
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A ciphertext that XChaCha20-Poly1305 opens under two keys.
 ///

@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Headers that were edited with care: their checksum, which needs no key, fits in both copies.
 @Suite(.tags(.campaign), .wholeRun)

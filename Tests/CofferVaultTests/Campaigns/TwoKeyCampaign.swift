@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A slot whose own box the AEAD opens under the keys of two passphrases. Whoever could use such slots would have each guess at a
 /// passphrase answer for many of them; the commitment makes the box belong to one.

@@ -5,6 +5,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Folders that cannot be written, and a full one: named errors, and a vault that can be read is read.
 @Suite(.tags(.root, .kill, .process), .defaultRun)

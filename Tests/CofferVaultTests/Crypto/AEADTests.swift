@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct AEADTests {
   struct Case: Decodable { let key, nonce, ad, message, box: HexBytes }

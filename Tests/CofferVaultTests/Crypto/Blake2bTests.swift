@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct Blake2bTests {
   struct Plain: Decodable { let message, hash: HexBytes }

@@ -2,6 +2,7 @@ import CofferTestSupport
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct BlockTests {
   @Test func `sixteen bytes come back as they went in, and fifteen or seventeen do not go in`() {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct CommittedBoxTests {
   static let salt = SlotID.random()

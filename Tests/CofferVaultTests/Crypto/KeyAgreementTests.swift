@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct KeyAgreementTests {
   struct File: Decodable {

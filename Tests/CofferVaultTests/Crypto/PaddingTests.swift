@@ -3,6 +3,7 @@ import CofferMemory
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct PaddingTests {
   @Test func `values take the sizes that the format names`() {

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct PassphraseHashTests {
   struct File: Decodable {

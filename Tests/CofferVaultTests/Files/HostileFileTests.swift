@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultRows
 
 @Suite struct HostileFileTests {
   let fixture: VaultFixture

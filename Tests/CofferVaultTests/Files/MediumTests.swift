@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultRows
 
 #if os(Linux)
   /// A small file system of its own, which takes root to mount.

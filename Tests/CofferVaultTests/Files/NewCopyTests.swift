@@ -5,6 +5,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultRows
 
 @Suite struct NewCopyTests {
   private let folder: TestFolder

@@ -8,6 +8,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultRows
 
 @Suite(.tags(.slow), .defaultRun) struct SideFileTests {
   let fixture: VaultFixture

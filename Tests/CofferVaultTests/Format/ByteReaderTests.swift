@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct ByteReaderTests {
   private func text(_ bytes: [UInt8], limit: Int = 64) throws -> String {

@@ -2,6 +2,7 @@ import CofferMemory
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct DigestTreeTests {
   let sample: SampleVault

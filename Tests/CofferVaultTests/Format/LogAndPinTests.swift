@@ -3,6 +3,7 @@ import CofferMemory
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct LogTests {
   let sample: SampleVault

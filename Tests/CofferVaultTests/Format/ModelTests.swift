@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A vault's parts written by `Tests/Witness`, a program in another language that was made from the text of the format alone.
 struct Model: Decodable {

@@ -5,6 +5,7 @@ import CofferStorage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct RecordTests {
   let sample: SampleVault

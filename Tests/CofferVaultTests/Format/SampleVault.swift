@@ -3,6 +3,7 @@ import CofferStorage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// The parts of a vault in memory: a key file's slot and a recipient's, and what is sealed under their key.
 final class SampleVault {

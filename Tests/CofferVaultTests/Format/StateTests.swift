@@ -4,6 +4,7 @@ import CofferStorage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct StateTests {
   let sample: SampleVault

@@ -8,6 +8,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// What is known of a vault's key while that changes: by others, and by a change of one's own that was not committed.
 @Suite struct AnchorRaceTests {

@@ -6,6 +6,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// Copies of a vault, genuine and forged, that are merged into it or imported.
 @Suite struct CopyCheckTests {

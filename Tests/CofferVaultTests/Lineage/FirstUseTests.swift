@@ -7,6 +7,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// What a recipient needs to know of a vault before it is believed, and that everything that is known is asked.
 @Suite struct FirstUseTests {

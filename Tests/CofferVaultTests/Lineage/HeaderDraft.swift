@@ -4,6 +4,8 @@ import CofferStorage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// The key that a vault had in one epoch, in the clear: for whoever makes headers beside the library.
 struct EpochKey: Sendable {

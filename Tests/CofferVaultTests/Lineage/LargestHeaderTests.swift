@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A vault with as many slots, the longest labels and as many epochs as a header can have.
 @Suite(.tags(.process), .defaultRun)

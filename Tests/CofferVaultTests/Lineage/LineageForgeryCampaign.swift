@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Whole vaults under keys of a forger's own, put in the place of a genuine one, before everybody who knows the genuine one from
 /// elsewhere: by whoever never had a key, and by a member who was removed.

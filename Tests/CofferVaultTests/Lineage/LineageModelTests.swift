@@ -4,6 +4,7 @@ import CofferTestSupport
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Random histories of a vault's key, with forks and left-out epochs, beside a model that knows which key came from which.
 /// Headers are made by the library for what members do, and by hand for what others do.

@@ -4,6 +4,8 @@ import CofferTestSupport
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// The list of earlier epochs in a header, and the comparison of a header's key with what is known of it.
 @Suite struct LineageTests {

@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Members that two processes change at once, and a third that has the vault open.
 @Suite(.tags(.campaign, .process), .wholeRun)

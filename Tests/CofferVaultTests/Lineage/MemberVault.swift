@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A vault of a key file's owner and a recipient, whose key was changed three times: the last time to remove another recipient.
 /// Slots of a recovery code and of the key file's owner stand beside; what each of them, the removed one and everybody else knows

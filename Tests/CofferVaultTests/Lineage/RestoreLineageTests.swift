@@ -7,6 +7,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// Restores after a member was removed, and beside vaults and backups that someone forged.
 @Suite(.tags(.slow), .defaultRun) struct RestoreLineageTests {

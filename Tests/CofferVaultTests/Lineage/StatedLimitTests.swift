@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// What anchors that are older than a removal cannot tell, so that nobody claims more; and that a newer one beside them does.
 @Suite struct StatedLimitTests {

@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Anchors that are older than all that a full header lists: what they prove is asked of all anchors together.
 @Suite struct TooOldAnchorTests {

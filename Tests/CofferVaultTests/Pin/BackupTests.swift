@@ -7,6 +7,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 @Suite struct BackupTests {
   @Test func `a backup needs no key, opens with the same one, and is one file for its owner in any folder`() throws {

@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Pins that were deleted, damaged, or put there by someone.
 @Suite struct PinFileTests {

@@ -6,6 +6,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// Every order in which restores, writes and reads of one machine may come to the vault and to its pin. The pin is a real one;
 /// the vault is the state that a transaction would read, and a lock that one writer holds.

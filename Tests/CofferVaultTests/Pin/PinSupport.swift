@@ -6,6 +6,8 @@ import Testing
 import SystemPackage
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// A vault with pins beside it, in a folder that plays the machine's memory.
 final class PinnedVault {

@@ -6,6 +6,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// Whole files put in the vault's place: each of them sound, sealed with the right key, and wrong.
 @Suite struct RollbackTests {

@@ -8,6 +8,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultRows
 
 /// What SQLite can be led to through a connection whose side files somebody exchanges after they were checked.
 @Suite struct ConnectionFilesTests {

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultRows
 
 /// A disk that fails while SQLite reads from it.
 @Suite(.serialized) struct FailingDiskTests {

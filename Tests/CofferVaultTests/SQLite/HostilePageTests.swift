@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultRows
 
 /// Small files that would cost SQLite much time and memory before any key is asked for.
 @Suite(.serialized) struct HostilePageTests {

@@ -6,6 +6,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// What a vault records of transactions over two stores.
 @Suite struct OutcomeTests {

@@ -7,6 +7,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// A private folder for one test, with a vault file in it when asked; gone when the value is.
 final class VaultFixture {

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Slots of a kind that this version does not know, which another program made.
 @Suite struct ForeignSlotTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct MemoryLimitTests {
   private let mebibyte = 1 << 20

@@ -5,6 +5,7 @@ import CofferStorage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct RecoveryCodeTests {
   func read(_ text: String) throws -> [UInt8] { try RecoveryCode.bytes(of: SecretBytes(text)).revealed }

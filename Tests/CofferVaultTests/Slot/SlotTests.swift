@@ -5,6 +5,8 @@ import CofferStorage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// A header with chosen slots, and the secrets that open them.
 final class SlotSample {

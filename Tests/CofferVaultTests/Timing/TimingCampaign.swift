@@ -4,6 +4,7 @@ import CofferTestSupport
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Whether the time of comparing and searching tells of secrets: each is given two classes of inputs in a random order, one that
 /// is always the same and one that is random in each try. The long form judges, and means something in a release build on a quiet

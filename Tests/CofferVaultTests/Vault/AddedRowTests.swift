@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// What anyone who can write the file can add to it without a key, and what another writer with the key may leave in it.
 @Suite struct AddedRowTests {

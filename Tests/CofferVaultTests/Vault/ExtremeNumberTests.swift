@@ -6,6 +6,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// Numbers at the ends of their types, in every place where a file has one, sealed with the vault's own key where that is what it
 /// takes. Whatever is asked of such a vault, the answer is an error or a right one; a sum that leaves its type would end the

@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Every byte of a small vault changed, one at a time. Short form: the file's first 100 bytes and every 223rd after them. Long
 /// form, all: `COFFER_LONG_TESTS=1`.

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// What observers are told of another process's commits, which the log tells of, or where it does not, a listing.
 @Suite struct FollowingTests {

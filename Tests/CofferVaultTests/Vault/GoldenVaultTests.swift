@@ -5,6 +5,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Vaults of format 1, which is frozen: every version must open them with every slot.
 @Suite struct GoldenVaultTests {

@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// The vaults in `Fixtures/Vaults/v1`, written by the version that froze the format and read by every later one.
 enum GoldenVaults {

@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Former contents of items, deleted ones, and the way back to both.
 @Suite struct HistoryTests {

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Where the records of an item stand, and what is said of them beside their values.
 @Suite struct ItemBucketTests {

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// What is said of an item may fill its room; whatever happens to the item then, the vault stays one that is read.
 @Suite struct LargestDescriptionTests {

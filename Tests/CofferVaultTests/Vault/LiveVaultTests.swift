@@ -6,6 +6,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// What happens to an open vault: its file is put back, forked or taken away under it, and threads lock it in the wrong moment.
 @Suite struct LiveVaultTests {

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Which items of two vaults are one for a merge, also after one of them was deleted.
 @Suite final class MergeIdentityTests: MergingTests {

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// What becomes of names, and of deleted names, whichever of two vaults merges first.
 @Suite final class MergeNamingTests: MergingTests {

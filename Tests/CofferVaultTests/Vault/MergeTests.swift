@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Two vaults that were one, or never were, and take over from each other what is newer.
 @Suite final class MergeTests: MergingTests {

@@ -7,6 +7,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// An open vault whose key changes under it: what it follows, and what it must not.
 @Suite struct NewKeyTests {

@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Of what ends with a session, and of what is removed for good, no content is kept, whoever asks for it.
 @Suite struct NothingKeptTests {

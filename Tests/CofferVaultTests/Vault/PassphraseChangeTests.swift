@@ -7,6 +7,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 @Suite struct PassphraseChangeTests {
   private func credentials(_ passphrase: String) throws -> Credentials { Credentials(passphrase: try secret(passphrase)) }

@@ -3,6 +3,7 @@ import CofferPlatform
 import CofferStorage
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 extension OpenVault {
   /// Stores a record as any writer with the key might, of whatever description, where that says.

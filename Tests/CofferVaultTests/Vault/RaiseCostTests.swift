@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct RaiseCostTests {
   static let raised = PassphraseCost(passes: 2, mebibytes: 9)

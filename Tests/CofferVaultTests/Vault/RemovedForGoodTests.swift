@@ -5,6 +5,8 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// What is removed for good is in no file of the vault any more, also while the vault stays open.
 @Suite(.tags(.campaign), .wholeRun)

@@ -6,6 +6,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 @Suite(.tags(.slow), .defaultRun) struct RepairTests {
   static let harmed = changed("bytes", byte: 41)

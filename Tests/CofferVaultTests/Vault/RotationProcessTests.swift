@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A rotation in another process, which is killed, or does not have the vault for itself.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)

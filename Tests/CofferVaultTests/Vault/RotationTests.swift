@@ -7,6 +7,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 @Suite struct RotationTests {
   private func fill(_ vault: borrowing UnlockedVault, _ count: Int) throws {

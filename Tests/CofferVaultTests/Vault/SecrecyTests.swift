@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Nothing of an item is readable in the vault's files, however it is spelled.
 @Suite struct SecrecyTests {

@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A vault with one slot of every kind, and what opens each.
 final class FullVault {

@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Two programs that change the slots or the key of one vault at once: the second does so between the first one's look at the
 /// slots and its change.

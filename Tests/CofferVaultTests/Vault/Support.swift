@@ -8,6 +8,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A vault with a key-file slot in a temporary private folder, removed with this value.
 final class TemporaryVault {

@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// What someone who can write the file, but holds no key, may try. Each attack edits the database with SQLite itself, so that
 /// the file stays a sound database and only Coffer's own seals can tell.

@@ -6,6 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct TransferTests {
   let place: TemporaryVault

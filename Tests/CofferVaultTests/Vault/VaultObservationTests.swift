@@ -6,6 +6,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 @Suite struct VaultObservationTests {
   /// What a subscription heard.

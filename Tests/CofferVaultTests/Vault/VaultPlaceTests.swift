@@ -5,6 +5,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultRows
 
 @Suite struct VaultPlaceTests {
   @Test(arguments: ["/a/v.sqlite", "v", "./postgresql://x", "a:b", "://x", "1a://x", "a b://x", "", "post:/gresql", "ä://x"])

@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite struct VaultTests {
   @Test func `a stored value reads back after reopening`() throws {

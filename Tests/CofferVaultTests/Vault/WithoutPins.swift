@@ -3,6 +3,7 @@ import CofferStorage
 import SystemPackage
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 // Most tests of a vault are of its file alone, and have its path. Those of pins say which.
 extension LockedVault {

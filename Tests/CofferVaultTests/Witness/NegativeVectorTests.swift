@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Vaults and texts that others can try their readers with: Coffer, and a reader made from the text alone, answer each with its
 /// word.

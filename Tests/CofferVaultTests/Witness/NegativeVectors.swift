@@ -6,6 +6,8 @@ import Foundation
 import SystemPackage
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// `Fixtures/Vaults/v1/negative`: vaults and texts that every reader of the format refuses, and some that every reader takes.
 struct NegativeVectors: Decodable {

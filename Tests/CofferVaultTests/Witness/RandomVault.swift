@@ -6,6 +6,7 @@ import Foundation
 import SystemPackage
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// A vault that Coffer made by random calls, with the secrets that open it and all that it holds.
 struct RandomVault {

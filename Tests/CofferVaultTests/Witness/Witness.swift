@@ -4,6 +4,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// The other reader and writer of the format: a program in Python, `Tests/Witness`, made from VaultFormat.md alone.
 struct Witness {

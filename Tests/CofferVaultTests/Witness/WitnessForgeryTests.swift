@@ -7,6 +7,8 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// What a program in Python forges, without a key or with one of the past, and what it seals otherwise than the text of the
 /// format allows.

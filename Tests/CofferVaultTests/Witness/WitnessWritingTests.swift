@@ -7,6 +7,7 @@ import SystemPackage
 import Testing
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Vaults that a program in Python writes, which was made from the text of the format alone, are vaults to Coffer.
 @Suite(.enabled(if: Witness.isThere, Witness.missing)) struct WitnessWritingTests {

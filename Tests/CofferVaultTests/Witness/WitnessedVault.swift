@@ -3,6 +3,7 @@ import CofferStorage
 import Foundation
 
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Text by its bytes: two strings of Swift are equal where they only look the same.
 struct ExactText: Codable, Hashable, Comparable, ExpressibleByStringLiteral {

@@ -8,6 +8,7 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 /// Items that Coffer does not make and another writer of the format may.
 @Suite(.tags(.process), .defaultRun)

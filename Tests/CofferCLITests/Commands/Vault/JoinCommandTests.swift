@@ -4,6 +4,7 @@ import Testing
 
 @testable import CofferCLI
 @testable import CofferVault
+@testable import CofferVaultFormat
 
 @Suite(.tags(.process), .defaultRun)
 struct JoinCommandTests {

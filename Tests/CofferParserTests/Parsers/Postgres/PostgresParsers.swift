@@ -8,6 +8,8 @@ import CofferVault
 #endif
 
 @testable import CofferPostgres
+import CofferVaultFormat
+import CofferVaultRows
 
 /// What a server of PostgreSQL's answers. libpq reads it first, as it would from a real one.
 enum PostgresParsers {

@@ -7,6 +7,8 @@ import CofferStorage
 #endif
 
 @testable import CofferVault
+@testable import CofferVaultFormat
+@testable import CofferVaultRows
 
 /// The parts of a vault's file and of a pin, once their seals are open: what a holder of the key wrote, or anyone.
 enum VaultParsers {

@@ -1,0 +1,102 @@
+package import CofferPlatform
+internal import CofferStorage
+
+/// How a vault's key contradicts one that is known from where the vault's writer cannot reach.
+package struct Contradiction: Error, Equatable {
+  /// The vault's id, in words.
+  let vault: String
+  /// The epoch of the known key.
+  let epoch: UInt64
+  let source: Source
+  let refusal: Refusal
+
+  /// Where it is known from.
+  package enum Source: Hashable, Sendable {
+    /// This machine's memory.
+    case pin
+    /// The content of the slot, under the secret that opened it.
+    case slot
+    /// An invitation from a person.
+    case invitation
+    /// The key that this process has the vault open with.
+    case heldKey
+    /// The backup that is put back.
+    case backup
+    /// The other copy of the vault's header.
+    case header
+  }
+
+  /// Why an anchor does not hold.
+  package enum Refusal: Equatable, Sendable {
+    case replaced
+    case rolledBack(found: UInt64)
+    case forked
+    /// The header lists no epoch as old as it, and so many later ones that it may have been left out.
+    case tooOld(most: Int)
+  }
+}
+
+extension Contradiction {
+  /// The error for callers, said of the file `place`.
+  func error(place: String?) -> StoreError {
+    switch refusal {
+    case .replaced:
+      StoreError(
+        .replaced, "another vault stands where \(vault) is expected", place: place,
+        cure: "put the expected vault back, or use an invitation to this one if it is right")
+    case .rolledBack(let found):
+      StoreError(
+        .rolledBack, "the vault's key is of epoch \(found), and \(source) of epoch \(epoch)", place: place, cure: olderCure,
+        remedy: source == .pin ? .acceptOlder : nil)
+    case .forked:
+      StoreError(
+        .forked, "the vault's key does not come from the key of epoch \(epoch), which is that of \(source)", place: place,
+        cure: forkCure, remedy: forkRemedy)
+    case .tooOld(let most):
+      StoreError(
+        .forked,
+        "the vault's key was changed more than \(most) times since epoch \(epoch), which is that of \(source)",
+        place: place, cure: "ask someone who has the vault for an invitation, and give it")
+    }
+  }
+
+  private var olderCure: String {
+    switch source {
+    case .pin:
+      "an older copy was put back: find the newer file; if the old one is right, accept it with LockedVault.unlockAcceptingPin(with:)"
+    case .invitation: "an older copy was put back: find the newer file, or ask for a new invitation if the old one is right"
+    case .slot, .heldKey, .backup, .header: "an older copy was put back: find the newer file"
+    }
+  }
+
+  private var forkRemedy: StoreError.Remedy? {
+    switch source {
+    case .pin: .acceptFork
+    case .backup: .acceptOlderKey
+    case .slot, .invitation, .heldKey, .header: nil
+    }
+  }
+
+  private var forkCure: String {
+    switch source {
+    case .pin:
+      "someone without the key made this vault, or two copies were written apart: find the other one; if this one is right, accept it with LockedVault.unlockAcceptingPin(with:)"
+    case .invitation: "someone without the key made this vault, or the invitation is to another: ask who gave it for a new one"
+    case .slot, .heldKey, .header: "someone without the key made this vault: find the right file, or restore a backup"
+    case .backup: "the backup is of another history than the vault: restore another backup, or say acceptingOlderKey: true"
+    }
+  }
+}
+
+extension Contradiction.Source: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .pin: "this machine's pin"
+    case .slot: "the slot's own secret"
+    case .invitation: "the invitation"
+    case .heldKey: "the key that this process holds"
+    case .backup: "the backup"
+    case .header: "the other copy of its header"
+    }
+  }
+}

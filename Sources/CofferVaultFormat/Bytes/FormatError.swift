@@ -1,0 +1,58 @@
+package import CofferMemory
+package import CofferPlatform
+internal import CofferStorage
+
+/// Why bytes of a vault were refused. Names the part, never its content.
+package enum FormatError: Error, Equatable {
+  /// `part` is not laid out as the format says.
+  case damaged(_ part: String, _ why: String)
+  /// The seal of `part` does not fit: other bytes, or another key, place or time than it was made for.
+  case unauthentic(_ part: String)
+  /// Made by a version that this one cannot read.
+  case newer(found: Int)
+  /// The vault's key does not come from one that is known.
+  case contradicted(Contradiction)
+  /// A number that is counted up has come to the last that can be, which only somebody with the key can have made it.
+  case spent(_ number: String)
+  /// No guarded memory.
+  case memory(SecretMemoryError)
+
+  /// The error for callers, said of the file `place`.
+  ///
+  /// An unauthentic part is tampering only where the key is known to be right: the caller of a slot's box decides otherwise.
+  package func storeError(place: String? = nil, key: String? = nil) -> StoreError {
+    switch self {
+    case .damaged(let part, let why):
+      StoreError(
+        .damaged, "the vault's \(part) is damaged: \(why)", key: key, place: place, cure: "restore the vault from a backup")
+    case .unauthentic(let part):
+      StoreError(
+        .tampered, "the vault's \(part) was changed without the key", key: key, place: place,
+        cure: "restore the vault from a backup you trust, and find out who wrote to the file")
+    case .newer(let found):
+      StoreError(
+        .newerFormat(found: found, supported: VaultFormat.version),
+        "the vault asks for a reader of format version \(found), and this one reads \(VaultFormat.version)", key: key,
+        place: place,
+        cure: "update coffer")
+    case .contradicted(let contradiction): contradiction.error(place: place)
+    case .spent(let number):
+      StoreError(
+        .damaged,
+        "the vault's \(number) is the last that can be: somebody who had the key made it so, and nothing can come after it",
+        key: key, place: place, cure: "copy the items to a new vault with UnlockedVault.export, and remove this one",
+        remedy: .leaveVault)
+    case .memory(let error):
+      StoreError(
+        .memory, "no guarded memory", key: key, place: place, cure: "free memory or raise the process's limits",
+        underlying: error)
+    }
+  }
+}
+
+/// The version of the format that this code writes, and the highest it reads.
+package enum VaultFormat {
+  package static let version = 1
+  /// Bytes that a later version may add to the end of a description, of a state and of a log row.
+  static let longestExtension = 4096
+}

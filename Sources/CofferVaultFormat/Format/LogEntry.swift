@@ -1,0 +1,249 @@
+internal import CofferMemory
+
+/// What happened to a vault, once, by whom. Sealed; its place in the chain is in the state.
+package struct LogEntry: Hashable, Sendable {
+  /// What happened. The number is the format's.
+  package enum Event: UInt8, Sendable, CaseIterable {
+    case vaultCreated = 1
+    case itemSet = 2
+    case itemDeleted = 3
+    case slotAdded = 4
+    case slotRemoved = 5
+    case keyRotated = 6
+    case unlocked = 7
+    case restored = 8
+    /// Rows before this one were dropped; `detail` is ``Trim``.
+    case trimmed = 9
+    case repaired = 10
+    case policyChanged = 11
+    case slotChanged = 12
+    case migrated = 13
+    /// A deleted item or field was brought back.
+    case undeleted = 14
+    /// Former or deleted contents were dropped.
+    case pruned = 15
+  }
+
+  static let version: UInt8 = 1
+  /// A program's name: the last part of a path, not a path.
+  static let longestProgram = 256
+  static let longestDetail = 256
+  static let part = "log"
+  private static let fixedBytes = 1 + 1 + 8 + 4 + 4 + 2 + 16 + 16 + 16 + 32 + 2 + 2
+  /// Bytes of an entry about dropped rows, at least: a shorter one need not be opened to know that it is none.
+  package static let leastTrimmed = fixedBytes + Trim.bytes
+  /// Bytes of a log row.
+  package static let rowBytes =
+    LogBox.overhead + fixedBytes...LogBox.overhead + fixedBytes + longestProgram + longestDetail + VaultFormat.longestExtension
+
+  /// The number of what happened, which may be one that this version does not know: a log must not be why a vault cannot be read
+  /// or given a new key.
+  private let number: UInt8
+  /// What happened; nil for an event that this version does not know.
+  package var event: Event? { Event(rawValue: number) }
+  /// Milliseconds since 1970.
+  package let time: UInt64
+  package let user: UInt32
+  package let process: UInt32
+  package let program: String
+  /// The record concerned; zeros where there is none.
+  package let index: RecordIndex
+  /// The commit that wrote the row: whoever does not know whether his commit was made looks for its row.
+  package let commit: CommitID
+  /// The slot that the writer had opened the vault with.
+  package let slot: SlotID
+  /// The slot's id, or the trim point; never a name or a value.
+  package let detail: [UInt8]
+
+  /// Longer programs and details are cut to their limits: a log must never be why a write fails.
+  package init(
+    _ event: Event, time: UInt64, user: UInt32, process: UInt32, program: String, index: RecordIndex = .zero, detail: [UInt8] = []
+  ) {
+    number = event.rawValue
+    self.time = time
+    self.user = user
+    self.process = process
+    self.program = Self.cut(program)
+    self.index = index
+    commit = .zero
+    slot = .zero
+    self.detail = [UInt8](detail.prefix(Self.longestDetail))
+  }
+
+  /// Cut between characters, so that it stays UTF-8.
+  private static func cut(_ program: String) -> String {
+    var program = program
+    while program.utf8.count > longestProgram { program.removeLast() }
+    return program
+  }
+
+  /// The same entry about the record at `index`, or written by `commit` under `slot`.
+  package init(_ entry: LogEntry, at index: RecordIndex? = nil, by commit: CommitID? = nil, with slot: SlotID? = nil) {
+    number = entry.number
+    time = entry.time
+    user = entry.user
+    process = entry.process
+    program = entry.program
+    self.index = index ?? entry.index
+    self.commit = commit ?? entry.commit
+    self.slot = slot ?? entry.slot
+    detail = entry.detail
+  }
+
+  /// - Parameter head: of the chain before the row.
+  func write(to out: inout ByteWriter, after head: Digest32) {
+    out.write(Self.version)
+    out.write(number)
+    out.write(time)
+    out.write(user)
+    out.write(process)
+    out.write(short: program)
+    out.write(index)
+    out.write(commit)
+    out.write(slot)
+    out.write(head)
+    out.write(short: detail)
+    out.writeNoExtension()
+  }
+
+  var encodedCount: Int { Self.fixedBytes + program.utf8.count + detail.count }
+
+  /// - Parameter head: gets that of the chain before the row.
+  package init(decoding bytes: UnsafeRawBufferPointer, head: inout Digest32) throws(FormatError) {
+    (self, head) = try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in
+      var head = Digest32.zero
+      return (try LogEntry(from: &reader, head: &head), head)
+    }
+  }
+
+  private init(from reader: inout ByteReader, head: inout Digest32) throws(FormatError) {
+    let version: UInt8 = try reader.number()
+    guard version == Self.version else { throw reader.damaged("an entry has the unknown version \(version)") }
+    number = try reader.number()
+    time = try reader.counter("time")
+    user = try reader.number()
+    process = try reader.number()
+    program = try reader.text(limit: Self.longestProgram, "program")
+    index = try reader.block16()
+    commit = try reader.block16()
+    slot = try reader.block16()
+    head = try reader.block32()
+    detail = [UInt8](try reader.short(limit: Self.longestDetail, "detail"))
+    try reader.extend()
+    // Checked here too, as a row that is too short to tell of dropped rows is not opened to check the log.
+    if event == .trimmed { _ = try Trim(detail: detail) }
+  }
+
+  /// The detail of ``Event/trimmed``: the first row that is left, and the head of the chain before it.
+  package struct Trim: Hashable, Sendable {
+    static let bytes = 8 + 32
+    package let first: UInt64
+    package let head: Digest32
+
+    package var detail: [UInt8] {
+      ByteWriter.bytes(Self.bytes) { out in
+        out.write(first)
+        out.write(head)
+      }
+    }
+
+    package init(first: UInt64, head: Digest32) {
+      self.first = first
+      self.head = head
+    }
+
+    package init(detail: [UInt8]) throws(FormatError) {
+      self = try detail.span.bytes.withUnsafeBytes { (detail) throws(FormatError) in
+        try FormatError.reading(detail, of: LogEntry.part) { (reader) throws(FormatError) in
+          Trim(first: try reader.counter("first row", atLeast: 2), head: try reader.block32())
+        }
+      }
+    }
+  }
+}
+
+/// The log's chain: the head after each row is made of the one before it and of the row's digest. A row tells the head before it
+/// as well, so that the chain can be followed from either end.
+///
+/// The key is made of the row's place and its nonce, which is random and stands before the box. Two copies of a vault that go on
+/// from the same commit (a restored backup, a transaction that was rolled back and tried again) write different rows at the same
+/// place, and under one key and nonce the two would give away each other's content.
+package enum LogBox {
+  package static let overhead = 24 + AEAD.tagBytes
+
+  /// The row of `entry` at `sequence`, after rows whose chain is `head`.
+  package static func seal(_ entry: LogEntry, sequence: UInt64, after head: Digest32, keys: borrowing Subkeys) -> [UInt8] {
+    let count = entry.encodedCount
+    let nonce = Nonce24.random()
+    return withWipedScratch(count) { message in
+      ByteWriter.fill(message) { entry.write(to: &$0, after: head) }
+      return withKey(sequence, nonce, keys) { key in
+        ByteWriter.bytes(count + overhead) { out in
+          nonce.withBytes { out.write($0) }
+          out.fill(count + AEAD.tagBytes) { AEAD.seal(UnsafeRawBufferPointer(message), key: key, nonce: nonce, into: $0) }
+        }
+      }
+    }
+  }
+
+  /// The entry at `sequence`, after rows whose chain is `head`.
+  package static func open(
+    _ row: UnsafeRawBufferPointer, sequence: UInt64, after head: Digest32, keys: borrowing Subkeys
+  ) throws(FormatError) -> LogEntry {
+    let (entry, before) = try open(row, sequence: sequence, keys: keys)
+    // A row of a copy of the vault that went on otherwise has the same key.
+    guard before == head else { throw .unauthentic(LogEntry.part) }
+    return entry
+  }
+
+  /// The entry at `sequence`, and the head of the chain before it as the entry has it.
+  package static func open(
+    _ row: UnsafeRawBufferPointer, sequence: UInt64, keys: borrowing Subkeys
+  ) throws(FormatError) -> (entry: LogEntry, before: Digest32) {
+    let part = LogEntry.part
+    guard LogEntry.rowBytes.contains(row.count), let nonce = Nonce24(row.part(0..<24)) else {
+      throw .unauthentic(part)  // No row was ever so short or so long.
+    }
+    let box = row.part(24..<row.count)
+    return try withKey(sequence, nonce, keys) { (key) throws(FormatError) in
+      let message = try SecretBytes(count: box.count - AEAD.tagBytes, memory: FormatError.memory) { (out) throws(FormatError) in
+        guard AEAD.open(box, key: key, nonce: nonce, into: out) else { throw .unauthentic(part) }
+      }
+      return try message.withUnsafeBytes { (message) throws(FormatError) in
+        var before = Digest32.zero
+        return (try LogEntry(decoding: message, head: &before), before)
+      }
+    }
+  }
+
+  /// The chain after `row`.
+  package static func head(
+    after head: Digest32, sequence: UInt64, row: UnsafeRawBufferPointer, keys: borrowing Subkeys
+  ) -> Digest32 {
+    let vault = keys.vault
+    let digest = PlainHash.digest(row)
+    return keys.withKey(.log) { key in
+      KeyedHash.digest(key, .logHead, salt: vault) { hash in
+        hash.update(head)
+        hash.update(sequence)
+        hash.update(digest)
+      }
+    }
+  }
+
+  private static func withKey<Result: ~Copyable, Failure: Error>(
+    _ sequence: UInt64, _ nonce: Nonce24, _ keys: borrowing Subkeys,
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let vault = keys.vault
+    return try withWipedScratch(32) { (out) throws(Failure) in
+      keys.withKey(.log) { key in
+        KeyedHash.compute(key, .log, salt: vault, into: out) { hash in
+          hash.update(sequence)
+          nonce.withBytes { hash.update($0) }
+        }
+      }
+      return try body(UnsafeRawBufferPointer(out))
+    }
+  }
+}

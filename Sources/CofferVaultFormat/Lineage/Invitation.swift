@@ -1,0 +1,69 @@
+internal import CCofferSodium
+public import CofferPlatform
+internal import CofferStorage
+
+/// An introduction to a vault, from a person who has it to one who is to trust it: the vault's id and the mark of its key. A
+/// vault by somebody who can write the file, but never had the key, is then refused.
+///
+/// It is not secret. Send it over a channel that nobody can tamper with, as for a ``Recipient``. Its text is `PVINV1-`, 112
+/// lowercase hexadecimal digits, and eight more of their digest.
+public struct Invitation: Sendable, Hashable, CustomStringConvertible {
+  /// Invitations in one place, at most: each is checked whenever the vault's key has changed.
+  public static let most = 64
+
+  /// The vault.
+  public let vault: VaultID
+  /// The epoch of the key that the invitation names: newer ones must come from it.
+  public var epoch: UInt64 { key.epoch }
+  /// The mark of that epoch's key: 64 lowercase hexadecimal digits.
+  public var mark: String { key.mark.description }
+  let key: EpochMark
+
+  private static let prefix = "PVINV1-"
+  /// Whether `text` is meant to be one.
+  package static func begins(_ text: String) -> Bool { text.hasPrefix(prefix) }
+  private static let contentBytes = 16 + 8 + 32
+
+  package init(vault: VaultID, key: EpochMark) {
+    self.vault = vault
+    self.key = key
+  }
+
+  /// Reads the text.
+  ///
+  /// - Throws: `StoreError` `.damaged` for a text that is none: another length, upper case, or check digits that do not fit.
+  public init(_ text: String) throws(StoreError) {
+    guard let found = Self(reading: text.utf8), found.description == text else {
+      throw StoreError(
+        .damaged, "this is no invitation: it begins with \(Self.prefix) and has 120 lowercase hexadecimal digits after it",
+        cure: "ask for it again, or copy it whole")
+    }
+    self = found
+  }
+
+  private init?(reading text: String.UTF8View) {
+    let digits = text.dropFirst(Self.prefix.utf8.count).map { $0 }
+    guard digits.count == 2 * Self.contentBytes + 8 else { return nil }
+    let bytes = (0..<Self.contentBytes).map { Hex.value(digits[2 * $0]) << 4 | Hex.value(digits[2 * $0 + 1]) }
+    guard let mark = KeyMark([UInt8](bytes[24..<56])) else { return nil }
+    let epoch = bytes[16..<24].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard (1...FileCounter.most).contains(epoch) else { return nil }
+    self.init(vault: VaultID(bytes: [UInt8](bytes[..<16])), key: EpochMark(epoch: epoch, mark: mark))
+  }
+
+  /// The text.
+  public var description: String {
+    let content = ByteWriter.bytes(Self.contentBytes) { out in
+      out.write(vault.bytes)
+      out.write(key.epoch)
+      out.write(key.mark)
+    }
+    return Self.prefix + Hex.text(content) + Hex.text(PlainHash.digest(content).bytes.prefix(4))
+  }
+
+  /// The anchor that it is.
+  package func anchor() throws(FormatError) -> Anchor {
+    guard let salt = VaultSalt(vault.bytes) else { throw .damaged("invitation", "its vault's id has not 16 bytes") }
+    return Anchor(vault: salt, key: key, source: .invitation)
+  }
+}

@@ -1,0 +1,119 @@
+internal import CofferMemory
+
+/// The secrets of a vault's earlier epochs, as the sealed part of its header lists them: who wrote it knew the keys that it came
+/// from. A view of opened bytes, which must outlive it.
+package struct Lineage {
+  /// Entries, at most. Each rotation adds one; twenty years of weekly ones come to as many, and the list to 40 KiB.
+  static let most = 1_024
+  static let secretBytes = 32
+  private static let entryBytes = 8 + secretBytes
+
+  /// e of each entry, ascending.
+  private let epochs: [UInt64]
+  /// LE64 e ‖ L_e of each entry.
+  private let entries: UnsafeRawBufferPointer
+
+  /// No epoch came before.
+  static var none: Lineage { Lineage(epochs: [], entries: .noBytes) }
+
+  private init(epochs: [UInt64], entries: UnsafeRawBufferPointer) {
+    self.epochs = epochs
+    self.entries = entries
+  }
+
+  /// Reads the list of a header of `epoch`.
+  package init(from reader: inout ByteReader, before epoch: UInt64) throws(FormatError) {
+    let count = Int(try reader.number(UInt32.self))
+    guard count <= Self.most else { throw reader.damaged("it lists \(count) epochs") }
+    var fields = reader
+    entries = try reader.take(count * Self.entryBytes)
+    var epochs: [UInt64] = []
+    epochs.reserveCapacity(count)
+    for _ in 0..<count {
+      let found = try fields.counter("epoch")
+      guard found > epochs.last ?? 0, found < epoch else {
+        throw reader.damaged("its epochs are not in order, or not before its own")
+      }
+      epochs.append(found)
+      _ = try fields.take(Self.secretBytes)
+    }
+    self.epochs = epochs
+  }
+
+  var count: Int { epochs.count }
+
+  /// Whether an older epoch may have been left out for want of room.
+  private var isFull: Bool { count == Self.most }
+
+  /// The mark of the key of `epoch`; nil if the list has none.
+  private func mark(of epoch: UInt64, vault: VaultSalt) -> EpochMark? {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if epochs[middle] < epoch { low = middle + 1 } else { high = middle }
+    }
+    guard low < count, epochs[low] == epoch else { return nil }
+    let at = low * Self.entryBytes + 8
+    return EpochMark(of: entries.part(at..<at + Self.secretBytes), vault: vault, epoch: epoch)
+  }
+
+  /// Checks that the key `own` of `vault`, under which this list was sealed, comes from the key of each anchor.
+  ///
+  /// An anchor below the lowest entry of a full list proves nothing either way. A higher one that holds stands for it: whoever
+  /// has met that has opened the vault later.
+  ///
+  /// Of several anchors that do not hold, the answer is the first that the format's table gives: another vault, then an older
+  /// key, then a fork.
+  ///
+  /// - Throws: ``FormatError/contradicted(_:)``.
+  func check(_ anchors: [Anchor], vault: VaultSalt, own: EpochMark) throws(FormatError) {
+    for anchor in anchors where anchor.vault != vault { throw .contradicted(anchor, .replaced) }
+    for anchor in anchors where anchor.key.epoch > own.epoch { throw .contradicted(anchor, .rolledBack(found: own.epoch)) }
+    var undecided: Anchor?
+    var holds = false
+    for anchor in anchors {
+      if isFull, anchor.key.epoch < epochs[0] {
+        if !anchor.mayBeTooOld { undecided = anchor }
+        continue
+      }
+      let found = anchor.key.epoch == own.epoch ? own : mark(of: anchor.key.epoch, vault: vault)
+      guard let found, found.names(anchor.key) else { throw .contradicted(anchor, .forked) }
+      holds = true
+    }
+    if let undecided, !holds { throw .contradicted(undecided, .tooOld(most: Self.most)) }
+  }
+}
+
+extension Lineage {
+  /// The list that a new header gets: the one of the header before it, and the secret of that header's epoch where the key
+  /// changed.
+  package struct Next {
+    private let before: Lineage
+    private let epoch: UInt64
+    /// L of `epoch`; nil where the key stays.
+    private let secret: UnsafeRawBufferPointer?
+
+    /// Of a vault's first header.
+    package static var first: Next { Next(.none, epoch: 0, secret: nil) }
+
+    package init(_ before: Lineage, epoch: UInt64, secret: UnsafeRawBufferPointer?) {
+      self.before = before
+      self.epoch = epoch
+      self.secret = secret
+    }
+
+    private var entryCount: Int { min(Lineage.most, before.count + (secret == nil ? 0 : 1)) }
+    var byteCount: Int { 4 + entryCount * Lineage.entryBytes }
+
+    func write(to out: inout ByteWriter) {
+      out.write(UInt32(truncatingIfNeeded: entryCount))
+      let kept = entryCount - (secret == nil ? 0 : 1)
+      // The lowest gives way.
+      out.write(before.entries.part((before.count - kept) * Lineage.entryBytes..<before.entries.count))
+      guard let secret else { return }
+      out.write(epoch)
+      out.write(secret)
+    }
+  }
+}

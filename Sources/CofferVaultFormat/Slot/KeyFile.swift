@@ -1,0 +1,73 @@
+public import CofferMemory
+public import CofferPlatform
+internal import CofferStorage
+
+/// A key file: one that was generated here, or any other file of some length.
+///
+/// A generated file reads `PVKEY1-`, 64 lowercase hexadecimal digits, and eight more of the key's digest, which tell a mistyped
+/// or cut copy. Any other file stands for the digest of its content, and counts only beside a passphrase: a photo is a guessable
+/// key.
+public struct KeyFile: ~Copyable, Sendable {
+  /// Below 32 bytes a file can hardly hold a key.
+  static let smallest = 32
+  /// A key is not a film: larger files are a mistake, and would be held in guarded memory.
+  package static let largest = 1024 * 1024
+  private static let text = CheckedHex(mark: "PVKEY1-", name: "key file")
+
+  /// KF of the format.
+  let key: SecretBytes
+  /// Whether it opens a slot without a passphrase.
+  let isGenerated: Bool
+
+  /// Reads a file's content.
+  ///
+  /// - Throws: `.damaged` for a file that begins like a generated one and is none, `.unfitSecret` below ``smallest``,
+  ///   `.tooLarge`.
+  package init(content: borrowing SecretBytes) throws(StoreError) {
+    let isGenerated = content.withUnsafeBytes { Self.text.begins($0) }
+    let key = try content.withUnsafeBytes { (content) throws(StoreError) in
+      isGenerated ? try Self.generatedKey(content) : try Self.digest(content)
+    }
+    self.key = key
+    self.isGenerated = isGenerated
+  }
+
+  /// The content of a new key file, line feed included: 80 bytes, to be written with mode 0600.
+  ///
+  /// - Throws: `StoreError` `.memory` when guarded memory runs out.
+  public static func generate() throws(StoreError) -> SecretBytes {
+    do throws(FormatError) {
+      let key = try SecretBytes.fresh(32)
+      return try key.withUnsafeBytes { (key) throws(FormatError) in try text.encoded(key, lineFeed: true) }
+    } catch {
+      throw error.storeError()
+    }
+  }
+
+  /// Whether `content` is that of a generated key file, whole.
+  package static func isGenerated(_ content: borrowing SecretBytes) throws(StoreError) -> Bool {
+    do throws(StoreError) { return try KeyFile(content: content).isGenerated } catch {
+      guard error.kind == .damaged || error.kind == .unfitSecret else { throw error }
+      return false
+    }
+  }
+
+  private static func digest(_ content: UnsafeRawBufferPointer) throws(StoreError) -> SecretBytes {
+    guard content.count <= largest else {
+      throw StoreError(.tooLarge(limit: largest), "a key file of \(content.count) bytes", cure: "use a smaller file")
+    }
+    guard content.count >= smallest else {
+      throw StoreError(
+        .unfitSecret, "a key file of \(content.count) bytes", cure: "use a file of at least \(smallest) bytes, or generate one")
+    }
+    do { return try PlainHash.secretDigest(content) } catch { throw error.storeError() }
+  }
+
+  private static func generatedKey(_ content: UnsafeRawBufferPointer) throws(StoreError) -> SecretBytes {
+    do throws(FormatError) { return try text.decoded(content) } catch .memory(let error) {
+      throw FormatError.memory(error).storeError()
+    } catch {
+      throw StoreError(.damaged, "the key file was changed or cut", cure: "use another copy of the key file")
+    }
+  }
+}

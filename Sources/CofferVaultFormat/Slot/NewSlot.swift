@@ -1,0 +1,151 @@
+internal import CofferMemory
+package import CofferPlatform
+internal import CofferStorage
+
+/// A slot in the making: all of it but its boxes.
+///
+/// Argon2id runs here, and no transaction may wait for it; the boxes are made within the transaction that adds the slot, when it
+/// is known which key the vault then has.
+package struct NewSlot: ~Copyable, Sendable {
+  let frame: SlotFrame
+  /// IKM of the slot; nil for a recipient.
+  private let input: SecretBytes?
+  /// Nil for a recipient known by the public key only.
+  private let secret: SlotSecret?
+
+  package var id: SlotID { frame.id }
+
+  /// Makes the slot of `kind` for credentials.
+  ///
+  /// - Parameter id: that of the slot it takes the place of, if any.
+  /// - Parameter cost: of a passphrase; the caller's policy, never numbers from a file. Checked as a reader will.
+  /// - Parameter memory: bytes that Argon2id may use.
+  /// - Throws: `.unfitSecret` when the credentials lack what `kind` wants, `.kdfMemory`, `.memory`.
+  package static func make(
+    _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID = .random(), cost: PassphraseCost, memory: Int,
+    place: SlotPlace
+  ) throws(StoreError) -> NewSlot {
+    if kind == .recipient {
+      guard let secret = try inputs.recipientSecret() else { throw missing() }
+      let publicKey = secret.publicKey
+      return recipient(publicKey, secret: secret, id: id)
+    }
+    let secret: SlotSecret
+    do { secret = try SlotSecret.random() } catch { throw error.storeError() }
+    return try make(kind, for: inputs, id: id, secret: secret, cost: cost, memory: memory, place: place)
+  }
+
+  /// Makes the slot of `kind`, which is no recipient's, around `secret`.
+  static func make(
+    _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID, secret: consuming SlotSecret, cost: PassphraseCost,
+    memory: Int, place: SlotPlace
+  ) throws(StoreError) -> NewSlot {
+    let frame = SlotFrame(
+      id: id, kind: kind, cost: kind.takesPassphrase ? cost : nil, salt: .random(), publicKey: secret.publicKey)
+    guard let input = try inputs.input(for: frame, memory: memory) else { throw missing() }
+    return NewSlot(frame: frame, input: input, secret: secret)
+  }
+
+  /// Makes a slot that the holder of a secret key opens.
+  package static func recipient(
+    _ publicKey: PublicKey32, secret: consuming SlotSecret? = nil, id: SlotID = .random()
+  ) -> NewSlot {
+    let frame = SlotFrame(id: id, kind: .recipient, cost: nil, salt: .zero, publicKey: publicKey)
+    return NewSlot(frame: frame, input: nil, secret: secret)
+  }
+
+  private init(frame: SlotFrame, input: consuming SecretBytes?, secret: consuming SlotSecret?) {
+    self.frame = frame
+    self.input = input
+    self.secret = secret
+  }
+
+  /// The slot with the vault's key sealed to it.
+  ///
+  /// - Parameter mark: the key's mark.
+  /// - Throws: ``FormatError/damaged(_:_:)`` for a recipient's public key of low order.
+  package borrowing func sealed(_ key: borrowing VaultKey, _ mark: EpochMark, place: SlotPlace) throws(FormatError) -> SealedSlot
+  {
+    let mix = try SecretBytes(count: HeaderBody.mixBytes, memory: FormatError.memory) { (out) throws(FormatError) in
+      writeMix(to: out)
+    }
+    let box = try mix.withUnsafeBytes { (mix) throws(FormatError) in
+      try SlotSeal.box(key, epoch: mark.epoch, frame: frame, place: place, mix: mix)
+    }
+    return SealedSlot(frame: frame, own: try own(mark, place), ephemeral: box.ephemeral, box: box.box)
+  }
+
+  private borrowing func own(_ mark: EpochMark, _ place: SlotPlace) throws(FormatError) -> CommittedBox? {
+    switch input {
+    case .some(let input):
+      switch secret {
+      case .some(let secret): try SlotSeal.own(secret, mark, under: input, frame: frame, place: place)
+      case .none: nil
+      }
+    case .none: nil
+    }
+  }
+
+  /// Writes W, 32 bytes, for the sealed header.
+  package borrowing func writeMix(to out: UnsafeMutableRawBufferPointer) {
+    switch secret {
+    case .some(let secret) where frame.kind != .recipient: secret.withMix { out.copyMemory(from: $0) }
+    default: Block32<PublicKeyRole>.zero.withBytes { out.copyMemory(from: $0) }
+    }
+  }
+
+  /// The slot as a vault keeps the one that opened it, with the key that `header` seals to it; nil for a recipient who holds the
+  /// secret key elsewhere.
+  package consuming func opened(in header: VaultHeader) throws(FormatError) -> OpenSlot? {
+    let id = frame.id
+    guard let secret, let slot = header.slots.first(where: { $0.id == id }) else { return nil }
+    let key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
+    return OpenSlot(frame: slot.frame, epoch: header.epoch, secret: secret, key: key)
+  }
+
+  private static func missing() -> StoreError {
+    StoreError(.unfitSecret, "the credentials do not make a slot of this kind", cure: "give what the slot shall be opened with")
+  }
+}
+
+/// The slots of a vault after a change.
+package struct SlotPlan: ~Copyable, Sendable {
+  /// Slots that the next header does not have.
+  package var dropped: Set<SlotID> = []
+  /// The only slots that stay, where the caller named them.
+  package var only: Set<SlotID>?
+  /// New labels by slot.
+  package var labels: [SlotID: String] = [:]
+  /// A slot that is new, or takes the place of the one with its id.
+  package var added: NewSlot?
+  /// The floor of passphrase costs from now on, where it changes.
+  package var floor: PassphraseCost?
+  /// Slots that must be there still, with the same key pair, when the change is made.
+  package var expected: [SlotID: PublicKey32] = [:]
+  /// The only slots that may be there then, where somebody was shown them.
+  package var shown: Set<SlotSummary.ID>?
+
+  package init() {}
+
+  /// Whether the slot `id` of the present header is in the next one as well, as it was or replaced.
+  package borrowing func keeps(_ id: SlotID) -> Bool { only?.contains(id) ?? !dropped.contains(id) }
+
+  /// Whether the slot `id` gives way to the new one.
+  package borrowing func replaces(_ id: SlotID) -> Bool { addedID == id }
+
+  /// The id of the slot that is new.
+  package var addedID: SlotID? {
+    switch added {
+    case .some(let added): added.id
+    case .none: nil
+    }
+  }
+
+  /// Writes W of the slot that is new.
+  package borrowing func writeAddedMix(to out: UnsafeMutableRawBufferPointer) {
+    switch added {
+    case .some(let added): added.writeMix(to: out)
+    case .none: return
+    }
+  }
+}

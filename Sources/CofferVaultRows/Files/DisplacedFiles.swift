@@ -1,0 +1,62 @@
+package import CofferPlatform
+internal import CofferVaultFormat
+package import SystemPackage
+
+/// A database and its side files, moved aside so that another gets its name.
+package struct DisplacedFiles {
+  private let place: FilePath
+  private let aside: FilePath
+  /// The suffixes of those that were moved, the database's own first.
+  private var moved: [String] = []
+
+  package init(of place: FilePath, to aside: FilePath) {
+    self.place = place
+    self.aside = aside
+  }
+
+  /// Moves aside what there is. Where it throws, some of it may have been moved: ``putBack(after:)`` is for that.
+  package mutating func move() throws(StoreError) {
+    for suffix in [""] + SideFiles.suffixes {
+      let side = place.appending(suffix: suffix)
+      guard try Stat.ofLink(side) != nil else { continue }
+      try Self.rename(side, to: aside.appending(suffix: suffix))
+      moved.append(suffix)
+    }
+  }
+
+  /// `error`, which kept the other database from its name, once what stood there has that name again, or else with the place
+  /// where it is.
+  ///
+  /// Where another program has taken the name meanwhile, nothing is put back: a log beside a database that it is not of is
+  /// replayed into it.
+  package func putBack(after error: StoreError) -> StoreError {
+    guard let first = moved.first else { return error }
+    var left = first
+    do throws(StoreError) {
+      guard try Stat.ofLink(place) == nil else {
+        return told(
+          error, left, "another program has made a file there meanwhile, and what stood there before is beside it",
+          "keep that one, or move it away and restore again")
+      }
+      // The database itself last: beside it stands what belongs to it by then.
+      for suffix in moved.reversed() {
+        left = suffix
+        try Self.rename(aside.appending(suffix: suffix), to: place.appending(suffix: suffix))
+      }
+      return error
+    } catch {
+      return told(error, left, "what stood there is beside it", "give that the name \(place)\(left) again, or restore again")
+    }
+  }
+
+  private func told(_ error: StoreError, _ suffix: String, _ event: String, _ cure: String) -> StoreError {
+    StoreError(
+      error.kind, "\(error.what); \(event), as \(aside)\(suffix)", place: error.place, cure: cure, underlying: error.underlying)
+  }
+
+  /// Gives `file` the name `name`, which nothing has.
+  package static func rename(_ file: FilePath, to name: FilePath) throws(StoreError) {
+    let code = NewName.give(file, name)
+    guard code == 0 else { throw StoreError(errno: code, "rename \(file)", place: name) }
+  }
+}

@@ -1,0 +1,133 @@
+package import CofferPlatform
+internal import CofferStorage
+internal import CofferVaultFormat
+package import SystemPackage
+
+/// Copies a closed database file, byte by byte. SQLite opens files in a vault's own private folder only: beside a file anywhere
+/// else, others could put a journal that it would believe.
+package enum PrivateCopy {
+  /// Bytes moved at a time.
+  private static let chunk = 1 << 20
+
+  /// Copies `source`, a private file of ours, to `target`, whose folder may be anyone's. The copy is for its owner alone,
+  /// durable, and there whole or not at all.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind
+  ///   then, but for what ``OpenFolder/synchronize()`` throws.
+  static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
+    let draft = try Draft(beside: target)
+    // Opened first: a folder that cannot be refuses before there is a copy.
+    let folder = try OpenFolder(of: target, SystemCalls())
+    try copy(source, to: draft.path)
+    try give(draft.path, target, folder)
+  }
+
+  /// Makes `source`, a file of ours on the same file system, durable, and gives it the name `target`.
+  ///
+  /// - Throws: what ``publish(_:as:)`` throws.
+  package static func name(_ source: FilePath, as target: FilePath) throws(StoreError) {
+    let folder = try OpenFolder(of: target, SystemCalls())
+    try makeDurable(source, for: target)
+    try give(source, target, folder)
+  }
+
+  /// Makes `source`, a file of ours on the same file system, durable, and puts it in the place of the file `target`.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError``; `target` is as it was then, but for what ``OpenFolder/synchronize()`` throws.
+  package static func exchange(_ target: FilePath, for source: FilePath) throws(StoreError) {
+    let folder = try OpenFolder(of: target, SystemCalls())
+    try makeDurable(source, for: target)
+    let code = SystemCalls().rename(source.string, target.string)
+    guard code == 0 else { throw StoreError(errno: -code, "replace the file", place: target) }
+    try folder.synchronize()
+  }
+
+  private static func makeDurable(_ source: FilePath, for target: FilePath) throws(StoreError) {
+    let file = source.withPlatformString { coffer_open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0) }
+    guard file >= 0 else { throw StoreError(errno: errno, "open the copy", place: target) }
+    defer { close(file) }
+    guard fsync(file) == 0 else { throw StoreError(errno: errno, "make the copy durable", place: target) }
+  }
+
+  private static func give(_ draft: FilePath, _ target: FilePath, _ folder: borrowing OpenFolder) throws(StoreError) {
+    let code = NewName.give(draft, target)
+    guard code != EEXIST else {
+      throw StoreError(
+        .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
+    }
+    guard code == 0 else { throw StoreError(errno: code, "name the copy", place: target) }
+    try folder.synchronize()
+  }
+
+  /// Copies the vault `source`, wherever it is, to `target`, a new name in a private folder.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` when a write-ahead log stands beside it: the file alone is not all of
+  ///   that vault; ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, as a sparse file has them
+  ///   for nothing and its copy would fill the disk; what ``DatabaseHeader`` throws.
+  package static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
+    guard try SideFiles.logBytes(beside: source) == 0 else {
+      throw StoreError(
+        .inUse, "a write-ahead log stands beside the file: it is a vault in use, and not all of it is in the file",
+        place: source.string, cure: "make a backup of that vault with LockedVault.backup, and give that", remedy: .giveBackup)
+    }
+    try copy(source, to: target) { (file, size) throws(StoreError) in try checkIsVault(file, size, source) }
+  }
+
+  private static func checkIsVault(_ file: Int32, _ size: Int, _ source: FilePath) throws(StoreError) {
+    let byteCount = DatabaseHeader.byteCount
+    let header = try withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) {
+      head throws(StoreError) -> DatabaseHeader in
+      let count = SystemCalls().read(file, head, 0)
+      guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the file", place: source) }
+      return try DatabaseHeader(UnsafeRawBufferPointer(rebasing: head[..<count]), file: source)
+    }
+    guard size <= header.mostBytes else {
+      throw StoreError(
+        .damaged, "the file has \(size) bytes, and a vault \(header.mostBytes) at most", place: source.string,
+        cure: "give the path of a vault's backup")
+    }
+  }
+
+  /// - Parameter check: asked before anything is copied, with the open file and its size.
+  private static func copy(
+    _ source: FilePath, to target: FilePath, check: (Int32, Int) throws(StoreError) -> Void = { (_, _) throws(StoreError) in }
+  ) throws(StoreError) {
+    let from = source.withPlatformString { coffer_open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0) }
+    guard from >= 0 else {
+      guard errno != ENOENT else {
+        throw StoreError(.io(ENOENT), "the file is not there", place: source.string, cure: "check the path")
+      }
+      throw StoreError(errno: errno, "open the file", place: source)
+    }
+    defer { close(from) }
+    let status = try FileStatus(of: from, place: source)
+    guard status.isRegular else {
+      throw StoreError(.notAVault, "it is no regular file", place: source.string, cure: "give the path of a vault's backup")
+    }
+    try check(from, status.size)
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let to = target.withPlatformString { coffer_open($0, flags, 0o600) }
+    guard to >= 0 else { throw StoreError(errno: errno, "create the file", place: target) }
+    defer { close(to) }
+    try move(from, to, source, target)
+    guard fsync(to) == 0 else { throw StoreError(errno: errno, "make the copy durable", place: target) }
+  }
+
+  private static func move(_ from: Int32, _ to: Int32, _ source: FilePath, _ target: FilePath) throws(StoreError) {
+    let calls = SystemCalls()
+    var offset = 0
+    var bytes = [UInt8](repeating: 0, count: chunk)
+    while true {
+      let got = bytes.withUnsafeMutableBytes { calls.read(from, $0, offset) }
+      guard got >= 0 else { throw StoreError(errno: Int32(-got), "read the file", place: source) }
+      guard got > 0 else { return }
+      var done = 0
+      while done < got {
+        let put = bytes.span.bytes.withUnsafeBytes { calls.write(to, $0.part(done..<got), offset + done) }
+        guard put > 0 else { throw StoreError(errno: put == 0 ? EIO : Int32(-put), "write the copy", place: target) }
+        done += put
+      }
+      offset += got
+    }
+  }
+}

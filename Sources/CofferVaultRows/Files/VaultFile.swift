@@ -1,0 +1,55 @@
+package import CofferPlatform
+internal import CofferStorage
+internal import CofferVaultFormat
+internal import FoundationEssentials
+package import SystemPackage
+
+/// Where a vault is or is to be: a folder and a name in it.
+package struct VaultFile {
+  private let folder: FilePath
+  private let name: String
+
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a path that cannot name a file, or not one that SQLite can be
+  ///   given.
+  package init(_ path: FilePath) throws(StoreError) {
+    guard let name = path.lastName, ![".", ".."].contains(name), path == FilePath(path.string) else {
+      throw StoreError(
+        .denied, "the path names no file, or not in UTF-8", place: path.string, cure: "give the path of a file")
+    }
+    folder = path.parent
+    self.name = name
+  }
+
+  /// The resolved path, once the folder and its parents are found safe; nil when there is no folder, or an unsafe one without the
+  /// file: who mistyped a path is not to be sent to close a folder that is no vault's.
+  func existing() throws(StoreError) -> FilePath? {
+    do throws(StoreError) { return try TrustedPath.privateFolder(TrustedPath.throughOwnLink(folder))?.appending(name) } catch {
+      let file = folder.appending(name)
+      let found = Result { () throws(StoreError) in try Stat.ofLink(file) }
+      guard error.kind == .denied, case .success(nil) = found else { throw error }
+      return nil
+    }
+  }
+
+  /// The resolved path, whoever else may use the folder; nil when there is no folder.
+  func found() throws(StoreError) -> FilePath? {
+    guard try Stat.ofLink(folder.isEmpty ? "." : folder) != nil else { return nil }
+    return try TrustedPath.resolve(folder.isEmpty ? "." : folder).appending(name)
+  }
+
+  /// The resolved path, in a folder that is made with mode 0700 where it is missing.
+  package func made() throws(StoreError) -> FilePath {
+    try TrustedPath.makePrivateFolder(TrustedPath.throughOwnLink(folder)).appending(name)
+  }
+}
+
+/// The name of what stood in a vault's place before a command that could lose something.
+package enum KeptName {
+  /// `vault.sqlite.before-20261121T080000Z`: beside the vault, so that it is found; by time, so that none is in another's way.
+  package static func beside(_ vault: FilePath) throws(StoreError) -> FilePath {
+    let stamp = Date().formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
+    let name = vault.appending(suffix: ".before-\(stamp)")
+    guard try Stat.ofLink(name) != nil else { return name }
+    return name.appending(suffix: "-\(String(UInt32.random(in: .min ... .max), radix: 36))")
+  }
+}

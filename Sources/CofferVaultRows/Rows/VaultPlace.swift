@@ -1,0 +1,228 @@
+package import CofferPlatform
+internal import CofferStorage
+internal import CofferVaultFormat
+public import SystemPackage
+
+/// Where a vault is: the path of its file, or the URL of a server. A text that a user gives is one, and so is a literal.
+///
+/// ```swift
+/// let vault = try LockedVault.open("/srv/app/vault.sqlite", options: options)
+/// let other = try LockedVault.open(.file(path), options: options)
+/// ```
+///
+/// A URL such as `postgresql://host/database#name` names a vault on a server. A program opens those that it imports a library
+/// for, as `CofferPostgres` is; for any other, every call that opens or makes a vault throws
+/// ``/CofferPlatform/StoreError/Kind/unsupported``. A path that looks like a URL is given with `./` before it.
+public struct VaultPlace: Sendable {
+  package enum Kind: Sendable {
+    case file(FilePath)
+    case server(ServerPlace)
+    case mirror(FilePath)
+  }
+  let kind: Kind
+
+  private init(_ kind: Kind) { self.kind = kind }
+
+  /// The place that `text` names, as a user writes it: a path, or a URL. A relative path begins at the folder that is current
+  /// when the vault is opened.
+  public init(_ text: String) {
+    kind = Self.scheme(of: text).map { .server(ServerPlace(scheme: String($0), url: text)) } ?? .file(FilePath(text))
+  }
+
+  /// The place of a vault that was found on a server.
+  ///
+  /// - Parameter names: the known names of the place, one for each of its hosts.
+  package init(found url: String, scheme: String, names: [[UInt8]]) {
+    kind = .server(ServerPlace(scheme: scheme, url: url, names: names))
+  }
+
+  /// The vault in the file at `path`, even if the path looks like a URL.
+  public static func file(_ path: FilePath) -> VaultPlace { VaultPlace(.file(path)) }
+
+  /// The mirror at `path` of a vault on a server, made by ``/CofferVault/UnlockedVault/mirror(to:progress:)`` on this machine. It is never
+  /// written: a write throws ``/CofferPlatform/StoreError/Kind/readOnly``. An open mirror stays as it was opened, even during a
+  /// refresh. It is compared with this machine's memory of the mirror, not of the vault: a mirror older than its last refresh is
+  /// ``/CofferPlatform/StoreError/Kind/rolledBack``, and one that this machine has not made
+  /// ``/CofferPlatform/StoreError/Kind/unproven``.
+  public static func mirror(_ path: FilePath) -> VaultPlace { VaultPlace(.mirror(path)) }
+
+  /// The vault's file; nil for a place that is none, as a mirror is.
+  public var path: FilePath? {
+    switch kind {
+    case .file(let path): path
+    case .server, .mirror: nil
+    }
+  }
+
+  /// Whether it is a mirror.
+  package var isMirror: Bool { mirrored != nil }
+
+  private var mirrored: FilePath? {
+    switch kind {
+    case .mirror(let path): path
+    case .file, .server: nil
+    }
+  }
+
+  /// Checks that the vault itself is here, and may be written.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly`` for a mirror.
+  package func checkIsNoMirror() throws(StoreError) {
+    guard isMirror else { return }
+    throw StoreError(
+      .readOnly, "a mirror is read, and nothing else", place: description,
+      cure: "open the vault itself, once its server can be reached", remedy: .leaveMirror)
+  }
+
+  /// The vault's file.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a place on a server, `.readOnly` for a mirror.
+  package func file() throws(StoreError) -> FilePath {
+    if let path { return path }
+    try checkIsNoMirror()
+    _ = try server?.server()
+    throw StoreError(
+      .unsupported, "this needs a vault in a file, and this place is on a server", place: description,
+      cure: "give the path of a file; one that looks like a URL is given with ./ before it")
+  }
+
+  /// The place on a server; nil for a file.
+  package var server: ServerPlace? {
+    switch kind {
+    case .file, .mirror: nil
+    case .server(let server): server
+    }
+  }
+
+  /// The names of the place in a pin's name: the path of a file; one for each host of a server, once it was reached.
+  package var pinned: [[UInt8]] {
+    switch kind {
+    case .file(let path): [[UInt8](path.string.utf8)]
+    case .server(let server): server.names
+    case .mirror: []
+    }
+  }
+
+  /// The URL of a place on a server, as it was given; nil for a file.
+  package var url: String? { server?.url }
+
+  /// Checks that a place on a server is one that this program knows how to open, without asking the server.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed URL,
+  ///   and for one with a password.
+  package func check() throws(StoreError) { if let server { try server.server().check(server.url) } }
+
+  /// Whether both are known to be one place: on one host the same database and name, whatever else their URLs say. For places
+  /// that were opened.
+  package func isKnown(as other: VaultPlace) -> Bool { !Set(pinned).isDisjoint(with: other.pinned) }
+
+  /// Calls `body` whenever somebody may have committed to a vault on a server, and again where it throws; nil for a file.
+  package func watchServer(_ body: @escaping @Sendable () throws(StoreError) -> Void) throws(StoreError) -> Subscription? {
+    guard let server else { return nil }
+    return try server.server().watch(server.url, body)
+  }
+
+  /// Whether it is on a server of a kind that this program opens vaults on.
+  package var isOnKnownServer: Bool { server.map { VaultServers.server(forScheme: $0.scheme) != nil } ?? false }
+
+  /// A turn at a vault on a server; nil while somebody else has it. It is one for all that is in the vault: a lock for each item
+  /// would tell the server which one is meant.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a file, which is locked itself.
+  package func serverTurn() throws(StoreError) -> (any ServerTurn)? {
+    try checkIsNoMirror()
+    guard let server else {
+      throw StoreError(.unsupported, "a file has no turns", place: description, cure: "lock a file beside it")
+    }
+    return try server.server().turn(server.url)
+  }
+
+  /// The same place, whichever folder is current when it is opened.
+  package func absolute() throws(StoreError) -> VaultPlace {
+    if let mirrored { return .mirror(try TrustedPath.absolute(mirrored)) }
+    guard let path else { return self }
+    return .file(try TrustedPath.absolute(path))
+  }
+
+  /// The text before `://` in a URL: RFC 3986, 3.1; nil for anything else.
+  private static func scheme(of text: String) -> Substring? {
+    guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return nil }
+    let scheme = text[..<colon]
+    let isScheme = scheme.utf8.enumerated().allSatisfy { index, byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): index > 0
+      default: false
+      }
+    }
+    return isScheme && !scheme.isEmpty ? scheme : nil
+  }
+}
+
+extension VaultPlace: ExpressibleByStringLiteral {
+  /// The place that the literal names, as ``init(_:)`` reads it.
+  public init(stringLiteral text: String) { self.init(text) }
+}
+
+extension VaultPlace: Hashable {
+  /// Whether both are the same path, or the same URL.
+  public static func == (left: VaultPlace, right: VaultPlace) -> Bool {
+    switch (left.kind, right.kind) {
+    case (.file(let left), .file(let right)): left == right
+    case (.server(let left), .server(let right)): left.url == right.url
+    case (.mirror(let left), .mirror(let right)): left == right
+    default: false
+    }
+  }
+
+  /// Hashes the path or the URL.
+  public func hash(into hasher: inout Hasher) {
+    switch kind {
+    case .file(let path), .mirror(let path): hasher.combine(path)
+    case .server(let server): hasher.combine(server.url)
+    }
+  }
+}
+
+extension VaultPlace: CustomStringConvertible {
+  /// The path, or the URL; of one that may hold a password, and of one of a server that this program knows nothing of, the scheme
+  /// alone.
+  public var description: String {
+    switch kind {
+    case .file(let path), .mirror(let path): path.string
+    case .server(let server): server.shown
+    }
+  }
+}
+
+/// A place on a server. One object: an open vault hands its place about at every call.
+package final class ServerPlace: Sendable {
+  let scheme: String
+  package let url: String
+  /// The known names of the place, one for each of its hosts; empty until it was reached.
+  let names: [[UInt8]]
+  let shown: String
+
+  package init(scheme: String, url: String, names: [[UInt8]] = []) {
+    self.scheme = scheme
+    self.url = url
+    self.names = names
+    shown = Self.isSound(url, VaultServers.server(forScheme: scheme)) ? url : "\(scheme)://…"
+  }
+
+  private static func isSound(_ url: String, _ server: (any VaultServer)?) -> Bool {
+    guard let server else { return false }
+    do throws(StoreError) { try server.check(url) } catch { return false }
+    return true
+  }
+
+  /// The library that opens the place.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported``.
+  package func server() throws(StoreError) -> any VaultServer {
+    if let server = VaultServers.server(forScheme: scheme) { return server }
+    throw StoreError(
+      .unsupported, "this program opens no vaults on servers of this kind", place: shown,
+      cure: "give the path of a file; one that looks like a URL is given with ./ before it")
+  }
+}

@@ -1,0 +1,163 @@
+package import CofferPlatform
+internal import CofferStorage
+package import CofferVaultFormat
+
+// The engine's view of the rows. Inlined, so that the result of a closure is not passed through a generic call.
+extension VaultRows {
+  /// Runs `body` on one state of the rows, isolated from later commits.
+  @inline(__always)
+  package func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try beginReading()
+    let result: Result
+    do throws(StoreError) { result = try body() } catch {
+      rollBack()
+      throw error
+    }
+    try endReading()
+    return result
+  }
+
+  /// Runs `body` as the only writer; all of its changes are durable when this returns, or none was made.
+  @inline(__always)
+  package func write<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try beginWriting()
+    let result: Result
+    do throws(StoreError) { result = try body() } catch {
+      rollBack()
+      throw error
+    }
+    try commit()
+    return result
+  }
+
+  /// Any question: a server answers it after all changes that were sent before, or says which of them it could not make.
+  package func flush() throws(StoreError) { _ = try logRows.firstLogRow() }
+
+  /// Runs `body` as ``write(_:)`` does, up to the commit: none of its changes is made.
+  package func rehearse(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    try beginWriting()
+    defer { rollBack() }
+    try body()
+    try flush()
+  }
+
+  /// Runs `body`, which touches rows as `work` says, with room for that.
+  @inline(__always)
+  package func working<Result>(_ work: RowsWork, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    var result: Result?
+    try during(work) { () throws(StoreError) in result = try body() }
+    guard let result else { preconditionFailure("what did not throw has run its body") }
+    return result
+  }
+
+  /// Lends the header to `body`; nil when there is no such row.
+  @inline(__always)
+  func withHeader<Result>(
+    _ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    var result: Result?
+    try lendHeader(copy) { (bytes) throws(StoreError) in result = try body(bytes) }
+    return result
+  }
+
+  /// Lends the state to `body`; nil when there is no such row.
+  @inline(__always)
+  package func withState<Result>(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result? {
+    var result: Result?
+    try lendState { (bytes) throws(StoreError) in result = try body(bytes) }
+    return result
+  }
+
+  /// The state, as its row has it.
+  package func stateBytes() throws(StoreError) -> [UInt8]? { try withState { (bytes) throws(StoreError) in [UInt8](bytes) } }
+
+  /// Stores a record: a new one, or in place of the one with its index.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when there was none to replace.
+  @inline(__always)
+  package func put(_ record: SealedRecord, in table: RecordTable = .present, replacing: Bool) throws(StoreError) {
+    try lend(record) { (index, columns) throws(StoreError) in
+      try putRecord(at: index, in: table, columns, over: replacing ? .taken : .free)
+    }
+  }
+
+  /// Stores `record` in place of the one at `former`, another index than its own.
+  package func move(_ record: SealedRecord, from former: RecordIndex, in table: RecordTable) throws(StoreError) {
+    try former.withBytes { (former) throws(StoreError) in
+      try lend(record) { (index, columns) throws(StoreError) in
+        try putRecord(at: index, in: table, columns, over: .moved(from: former))
+      }
+    }
+  }
+
+  @inline(__always)
+  private func lend(
+    _ record: SealedRecord, _ body: (_ index: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try record.index.withBytes { (index) throws(StoreError) in
+      try record.id.withBytes { (rid) throws(StoreError) in
+        try record.meta.span.bytes.withUnsafeBytes { (meta) throws(StoreError) in
+          guard let value = record.value else {
+            return try body(index, RecordColumns(rid: rid, meta: meta, value: nil))
+          }
+          try value.span.bytes.withUnsafeBytes { (value) throws(StoreError) in
+            try body(index, RecordColumns(rid: rid, meta: meta, value: value))
+          }
+        }
+      }
+    }
+  }
+
+  /// Removes the record at `index` of `table`, if there is one.
+  @inline(__always)
+  package func deleteRecord(at index: RecordIndex, in table: RecordTable = .present) throws(StoreError) {
+    try index.withBytes { (index) throws(StoreError) in try deleteRecord(at: index, in: table) }
+  }
+
+  /// The outcomes of transactions over two stores.
+  @inline(__always)
+  package var outcomes: OutcomeTable { OutcomeTable(rows: self) }
+  /// The rows of the log.
+  @inline(__always)
+  package var log: LogTable { LogTable(rows: self) }
+
+  /// Refuses to write to a vault of a later format, within a transaction, without a key. A damaged header says nothing of its
+  /// format.
+  package func checkWritable() throws(StoreError) {
+    let header: VaultHeader
+    do throws(StoreError) { header = try StoredParts.readHeader(self).header } catch {
+      guard error.kind == .damaged else { throw error }
+      return
+    }
+    try header.checkWritable(place)
+  }
+
+  /// Checks for rows that no look-up meets and that any writer of the rows can add: further rows in the tables of one row, and an
+  /// invalid first number of the log.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered``.
+  package func checkNothingIsAdded() throws(StoreError) {
+    for table in SingleTable.allCases {
+      try forEachID(in: table) { (id) throws(StoreError) in
+        guard id == table.id else {
+          throw StoredParts.tampered("the table \(table.rawValue) has a row that no vault has", place)
+        }
+      }
+    }
+    do throws(StoreError) { _ = try log.first() } catch {
+      guard error.kind == .damaged else { throw error }
+      throw StoredParts.tampered("the log has a row of a number that no row has", place)
+    }
+  }
+
+  /// Removes the rows that ``checkNothingIsAdded()`` and ``OutcomeTable/check()`` find, within a transaction.
+  package func removeWhatIsAdded() throws(StoreError) {
+    try removeAddedRows(
+      keepingLogRows: RowLimits.logRows, times: OutcomeTable.times, mostDropped: OutcomeTable.mostDropped)
+  }
+
+  /// Checks the storage beneath the rows. Messages about a file's pages contain its own numbers, and are not repeated.
+  package func checkStorage() throws(StoreError) {
+    try checkStorage("pages of the file are damaged that hold nothing of the vault's items now")
+  }
+}

@@ -1,0 +1,124 @@
+internal import CCofferSQLite
+package import CofferPlatform
+internal import CofferStorage
+internal import CofferVaultFormat
+
+/// Switches of a connection, none of which a vault needs otherwise. Source: sqlite.org/security.html, sqlite3_db_config.
+private let switches: [(option: Int32, on: Int32)] = [
+  (SQLITE_DBCONFIG_DEFENSIVE, 1),
+  (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+  (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+  (SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+  (SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0),
+  (SQLITE_DBCONFIG_DQS_DDL, 0),
+  (SQLITE_DBCONFIG_DQS_DML, 0),
+]
+
+private let pragmas: [String] = [
+  // Looks at every cell of a page before using it, so that a crafted page is an error and not a wild read.
+  "PRAGMA cell_size_check=ON",
+  // A mapped file that is cut short while it is read ends the process with SIGBUS.
+  "PRAGMA mmap_size=0",
+  // Deleted rows are overwritten: an old sealed value opens under an old key.
+  "PRAGMA secure_delete=ON",
+  // No temporary files outside the vault's own folder.
+  "PRAGMA temp_store=MEMORY",
+  // 16 MiB of pages at most, taken as they are read: SQLite's own 2 MiB hold some 3 000 items, and past them every look-up
+  // reads the file again (10 000 items: list and verify take 1.8× as long, measured).
+  "PRAGMA cache_size=-16384",
+  // On macOS fsync does not reach the disk; elsewhere these do nothing.
+  "PRAGMA fullfsync=ON",
+  "PRAGMA checkpoint_fullfsync=ON",
+]
+
+extension Connection {
+  /// Switches every defence on, before SQLite has read a byte of the file.
+  func harden() throws(StoreError) {
+    for (option, on) in switches {
+      var now: Int32 = -1
+      let code = coffer_sqlite3_db_config_switch(handle, option, on, &now)
+      guard code == SQLITE_OK, now == on else { throw failure(code, "set SQLite's switch \(option)") }
+    }
+    for (limit, value) in Limits.all { sqlite3_limit(handle, limit, value) }
+    sqlite3_busy_timeout(handle, options.busyMilliseconds)
+    // Before the file is read for the first time, as some settings do: the index of the log is kept in memory from then on
+    // (sqlite.org/wal.html, 8).
+    if options.isAlone { try execute("PRAGMA locking_mode=EXCLUSIVE") }
+    for pragma in pragmas { try execute(pragma) }
+  }
+
+  /// Learns how the file commits, and makes a commit that was acknowledged survive a power loss: FULL synchronizes the log at
+  /// each commit; a rollback journal needs EXTRA, which also synchronizes the folder it was deleted from
+  /// (sqlite.org/pragma.html).
+  func settleDurability() throws(StoreError) {
+    usesWriteAheadLog = try text("PRAGMA journal_mode") == "wal"
+    try execute(usesWriteAheadLog ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=EXTRA")
+    // SQLite opens a file that it may not write as read only, and says so only when asked.
+    guard options.access == .readOnly || sqlite3_db_readonly(handle, "main") == 0 else {
+      throw ReadOnlyMedium.cannotWrite(path)
+    }
+    try execute("PRAGMA max_page_count=\(Limits.mostPages)")
+  }
+
+  /// Has the file commit through a rollback journal, and not to a write-ahead log: outside any transaction, of a file that nobody
+  /// else has open.
+  package func leaveWriteAheadLog() throws(StoreError) {
+    guard usesWriteAheadLog else { return }
+    try execute("PRAGMA journal_mode=DELETE")
+    try settleDurability()
+    guard !usesWriteAheadLog else { throw failure(SQLITE_BUSY, "leave the write-ahead log") }
+  }
+
+  /// Runs a statement of no rows, or of rows that nobody wants.
+  func execute(_ sql: String) throws(StoreError) {
+    try checkOpen()
+    limit.begin()
+    let code = sqlite3_exec(handle, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw failure(code, "run a statement") }
+  }
+
+  /// The first column of the first row as a number.
+  func number(_ sql: String) throws(StoreError) -> Int64 {
+    let statement = try Statement(sql, on: self)
+    guard let number = try statement.first({ row throws(StoreError) in try row.int64(0) }) else {
+      throw failure(SQLITE_CORRUPT, "read a setting of the file")
+    }
+    return number
+  }
+
+  /// The first column of the first row as text.
+  func text(_ sql: String) throws(StoreError) -> String {
+    let statement = try Statement(sql, on: self)
+    guard let text = try statement.first({ row throws(StoreError) in try row.text(0) }) else {
+      throw failure(SQLITE_CORRUPT, "read a setting of the file")
+    }
+    return text
+  }
+}
+
+/// What SQLite may be made to do by a file that someone else wrote. SQLite's own defaults are far greater
+/// (sqlite.org/limits.html; the advice is that of sqlite.org/security.html).
+enum Limits {
+  /// A forged length costs no more than this: ``PageCheck`` holds the lengths that SQLite does not compare with
+  /// `SQLITE_LIMIT_LENGTH`.
+  static let rowBytes = RowLimits.rowBytes
+
+  static let mostPages = DatabaseHeader.mostPages
+
+  static let all: [(Int32, Int32)] = [
+    (SQLITE_LIMIT_LENGTH, Int32(rowBytes)),
+    // The longest statement is a table definition of some 120 bytes.
+    (SQLITE_LIMIT_SQL_LENGTH, 4096),
+    (SQLITE_LIMIT_COLUMN, 16),
+    (SQLITE_LIMIT_EXPR_DEPTH, 10),
+    (SQLITE_LIMIT_COMPOUND_SELECT, 3),
+    (SQLITE_LIMIT_VDBE_OP, 25_000),
+    (SQLITE_LIMIT_FUNCTION_ARG, 8),
+    // VACUUM attaches the database that it writes; nothing else does.
+    (SQLITE_LIMIT_ATTACHED, 1),
+    (SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50),
+    (SQLITE_LIMIT_VARIABLE_NUMBER, 8),
+    (SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+    (SQLITE_LIMIT_WORKER_THREADS, 0),
+  ]
+}

@@ -1,0 +1,195 @@
+internal import CCofferSQLite
+package import CofferPlatform
+internal import CofferStorage
+internal import CofferVaultFormat
+internal import SystemPackage
+
+/// One connection to a database file, with every defence that SQLite has switched on.
+///
+/// Not `Sendable`: SQLite is opened without its own mutexes (`SQLITE_OPEN_NOMUTEX`), so whoever holds a connection uses it from
+/// one thread at a time. It must not be used in a forked child.
+package final class Connection {
+  /// How a database is opened.
+  package enum Access {
+    case readWrite
+    /// Writes nothing to the database; works on a medium that cannot be written.
+    case readOnly
+  }
+
+  /// The options of a connection.
+  package struct Options {
+    var access = Access.readWrite
+    /// How long a call waits for another process's lock, in milliseconds: long enough for a rotation of a large vault.
+    var busyMilliseconds: Int32 = 30_000
+    /// Whether it has the file for itself while it is open: SQLite then needs no memory that it shares with others, for which
+    /// there must be room on the disk. Whoever else asks waits.
+    var isAlone = false
+    /// Whether it is a mirror: nobody writes to the file, and a refresh may replace it at any time. An open mirror stays as it
+    /// was, and SQLite keeps nothing beside it, which would be taken for a part of the next file.
+    var isMirror = false
+    /// The error for a folder in which others may make files: nothing beside the file is read then, and a write throws this.
+    var openFolder: StoreError?
+    /// The name of the virtual file system below ``ConnectionFiles``; nil for the system's files.
+    var fileSystem: String?
+  }
+
+  let file: DatabaseFile
+  let files: ConnectionFiles
+  let handle: OpaquePointer
+  let options: Options
+  let limit: StepLimit
+  package private(set) var isOpen = true
+  private let process = getpid()
+  private var verbs: [OpaquePointer] = []
+  /// Whether commits go to a write-ahead log, and not through a rollback journal.
+  package var usesWriteAheadLog = false
+
+  var path: FilePath { file.path }
+  /// The path, for messages.
+  var place: String { path.string }
+
+  /// Opens `file`, whose side files were checked, and sets all that can be set before its tables are known.
+  package init(_ file: consuming DatabaseFile, _ options: Options = Options()) throws(StoreError) {
+    files = try ConnectionFiles(of: file.path, over: options.fileSystem)
+    handle = try Self.open(file.path, options, files)
+    limit = StepLimit(handle, of: file.path)
+    self.file = file
+    self.options = options
+    // Everything is initialized: a throw from here on runs deinit, which closes.
+    guard try self.file.isInPlace() else {
+      throw StoreError(.busy, "the file was replaced while it was opened", place: place, cure: "try again")
+    }
+    try harden()
+    for verb in Verb.allCases { verbs.append(try prepare(verb.sql)) }
+  }
+
+  deinit { close() }
+
+  /// Ends every statement and the connection. Statements that are still held throw ``/CofferPlatform/StoreError/Kind/closed``
+  /// from now on.
+  func close() {
+    guard isOpen else { return }
+    isOpen = false
+    // In a forked child the handle is the parent's: closing it here could empty and remove a log that the parent still writes.
+    guard getpid() == process else { return }
+    while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
+    limit.end(handle)
+    // A removed log goes with its descriptor: SQLite would copy it over later writes of others, and remove theirs.
+    if !isLogInPlace { _ = coffer_sqlite3_db_config_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil) }
+    // What cannot be closed, as a copy of it is under way, goes on to use its files.
+    if sqlite3_close(handle) == SQLITE_OK { files.close() }
+  }
+
+  /// False also where nobody can tell.
+  private var isLogInPlace: Bool {
+    do throws(StoreError) { return try files.isLogInPlace() } catch { return false }
+  }
+
+  /// Compiles one statement, to be kept.
+  func prepare(_ sql: String) throws(StoreError) -> OpaquePointer {
+    try checkOpen()
+    var statement: OpaquePointer?
+    let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    guard code == SQLITE_OK, let statement else { throw failure(code, "prepare a statement") }
+    return statement
+  }
+
+  /// Runs one of the statements that every connection keeps.
+  func perform(_ verb: Verb) throws(StoreError) {
+    try checkOpen()
+    let code = step(verb)
+    guard code == SQLITE_DONE else { throw failure(code, verb.doing) }
+  }
+
+  /// Runs one of the statements that every connection keeps, on a connection that is open, and returns SQLite's result code.
+  func step(_ verb: Verb) -> Int32 {
+    guard isOpen else { return SQLITE_MISUSE }
+    let statement = verbs[verb.rawValue]
+    let code = sqlite3_step(statement)
+    sqlite3_reset(statement)
+    return code
+  }
+
+  /// Changes whenever another connection, of any process, has committed since; never through this one's own commits.
+  func dataVersion() throws(StoreError) -> Int64 {
+    try checkOpen()
+    let statement = verbs[Verb.dataVersion.rawValue]
+    defer { sqlite3_reset(statement) }
+    let code = sqlite3_step(statement)
+    guard code == SQLITE_ROW else { throw failure(code, Verb.dataVersion.doing) }
+    return sqlite3_column_int64(statement, 0)
+  }
+
+  /// Changes whenever the knowledge of the file's pages is outdated by a commit. Unlike ``dataVersion()``, it can be asked while
+  /// the file's whole content is being replaced, as it runs no statement (sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
+  package func pagerVersion() throws(StoreError) -> UInt32 {
+    try checkOpen()
+    var version: UInt32 = 0
+    let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version)
+    guard code == SQLITE_OK else { throw failure(code, Verb.dataVersion.doing) }
+    return version
+  }
+
+  /// The error of a call that has just returned `code`.
+  func failure(_ code: Int32, _ doing: String) -> StoreError {
+    if files.wasAskedForAnotherFile { return SideFiles.namesAnotherFile(path) }
+    guard code & 0xff != SQLITE_INTERRUPT else {
+      return StoreError(
+        .damaged, "could not \(doing): its pages lead back to each other, as they hold more rows than a file of this size can",
+        place: place, cure: "copy the items to a new vault with UnlockedVault.export, or restore a backup",
+        remedy: .copyItems)
+    }
+    return StoreError(sqlite: code, doing, on: handle, place: path)
+  }
+
+  @inline(__always)
+  func checkOpen() throws(StoreError) {
+    guard isOpen else {
+      throw StoreError(.closed, "the vault was closed", place: place, cure: "open it again")
+    }
+  }
+
+  private static func open(
+    _ path: FilePath, _ options: Options, _ files: ConnectionFiles
+  ) throws(StoreError) -> OpaquePointer {
+    do throws(StoreError) { return try openHandle(path, options, files) } catch {
+      files.close()
+      throw error
+    }
+  }
+
+  private static func openHandle(
+    _ path: FilePath, _ options: Options, _ files: ConnectionFiles
+  ) throws(StoreError) -> OpaquePointer {
+    try checkLibrary(path)
+    // Extended result codes from the first call on: the plain ones do not tell a full disk from a broken one.
+    var flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    flags |= options.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+    var name = path.string
+    if options.isMirror || options.openFolder != nil {
+      name = ReadOnlyMedium.immutable(path)
+      flags |= SQLITE_OPEN_URI
+    } else if try ReadOnlyMedium.holds(path) {
+      guard options.access == .readOnly else { throw ReadOnlyMedium.cannotWrite(path) }
+      name = try ReadOnlyMedium.address(of: path)
+      flags |= SQLITE_OPEN_URI
+    }
+    var handle: OpaquePointer?
+    let code = sqlite3_open_v2(name, &handle, flags, files.name)
+    guard code == SQLITE_OK, let handle else {
+      let error = StoreError(sqlite: code, "open the database", on: handle, place: path)
+      sqlite3_close(handle)
+      throw error
+    }
+    return handle
+  }
+
+  /// STRICT tables and extended codes at opening came with SQLite 3.37 (November 2021).
+  private static func checkLibrary(_ path: FilePath) throws(StoreError) {
+    guard sqlite3_threadsafe() != 0, sqlite3_libversion_number() >= 3_037_000 else {
+      throw StoreError(
+        .unsupported, "this SQLite is older than 3.37 or was built without threads", place: path.string,
+        cure: "install a newer SQLite")
+    }
+  }
+}

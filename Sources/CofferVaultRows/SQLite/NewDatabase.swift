@@ -1,0 +1,59 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVaultFormat
+internal import SystemPackage
+
+/// Makes a database file that is there whole or not at all: it is written under another name in the same folder, and gets its own
+/// when it is complete and durable. A process that dies before leaves a hidden file that is in nobody's way.
+struct NewDatabase: ~Copyable {
+  private let target: FilePath
+  private let draft: Draft
+
+  /// A draft for `path`, whose folder is made where it is missing.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when something stands there, or a side file of what stood there.
+  init(at path: FilePath) throws(StoreError) {
+    let target = try VaultFile(path).made()
+    guard try Stat.ofLink(target) == nil else { throw Self.taken(target) }
+    try SideFiles.checkAbsent(beside: target)
+    let draft = try Draft(beside: target)
+    self.target = target
+    self.draft = draft
+  }
+
+  /// Lets `fill` write the draft, then gives it its name. Its last state is in the file alone, ready for a write-ahead log
+  /// where the file system allows one.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` also when the name is given and a power loss may take it, of which
+  ///   ``OpenFolder/synchronize()`` tells; otherwise nothing is left behind.
+  func make(
+    _ options: Connection.Options, _ fill: (Connection) throws(StoreError) -> Void
+  ) throws(StoreError) -> FilePath {
+    // Opened first: a folder that cannot be refuses before there is a file.
+    let folder = try OpenFolder(of: target, SystemCalls())
+    try fillDraft(options, fill)
+    try name()
+    try folder.synchronize()
+    return target
+  }
+
+  private func fillDraft(
+    _ options: Connection.Options, _ fill: (Connection) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let connection = try Connection(DatabaseFile.created(draft.path), options)
+    defer { connection.close() }
+    try connection.execute("PRAGMA synchronous=EXTRA")
+    try fill(connection)
+    if try !NetworkFileSystem.holds(draft.path) { try connection.execute("PRAGMA journal_mode=WAL") }
+  }
+
+  private func name() throws(StoreError) {
+    let code = NewName.give(draft.path, target)
+    guard code != EEXIST else { throw Self.taken(target) }
+    guard code == 0 else { throw StoreError(errno: code, "name the new file", place: target) }
+  }
+
+  private static func taken(_ path: FilePath) -> StoreError {
+    StoreError(.alreadyExists, "something stands there already", place: path.string, cure: "open it, or choose another path")
+  }
+}

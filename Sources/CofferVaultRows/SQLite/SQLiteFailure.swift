@@ -1,0 +1,45 @@
+internal import CCofferSQLite
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVaultFormat
+package import SystemPackage
+
+/// What SQLite said of a failed call: its extended result code and the fixed text of that code.
+///
+/// Not `sqlite3_errmsg`: that text quotes the file's schema, which whoever wrote the file chose.
+struct SQLiteFailure: Error, CustomStringConvertible {
+  let code: Int32
+
+  var description: String {
+    "SQLite \(code), \(sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown")"
+  }
+}
+
+extension StoreError {
+  /// A call of SQLite on `connection` that failed just now with `code`, an extended result code (sqlite.org/rescode.html).
+  package init(sqlite code: Int32, _ doing: String, on connection: OpaquePointer?, place: FilePath) {
+    let system = sqlite3_system_errno(connection)
+    let primary = code & 0xff
+    if (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) && system != 0 {
+      self.init(errno: system, doing, place: place)
+      return
+    }
+    let (kind, cure) = Self.decision(primary)
+    self.init(kind, "could not \(doing)", place: place.string, cure: cure, underlying: SQLiteFailure(code: code))
+  }
+
+  private static func decision(_ primary: Int32) -> (Kind, String) {
+    switch primary {
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: (.busy, "another process is using the vault: try again")
+    case SQLITE_FULL: (.noSpace, "free some space on that file system and try again; nothing was changed")
+    case SQLITE_READONLY: (.readOnly, "check that the file, its folder and its file system can be written")
+    case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN: (.denied, "check the owner and mode of the file and its folder")
+    case SQLITE_NOMEM: (.memory, "free some memory and try again")
+    // Whoever stores too much is told before SQLite is asked: see RecordLimits.
+    case SQLITE_TOOBIG: (.damaged, "restore a backup")
+    case SQLITE_IOERR: (.io(Errno.ioError.rawValue), "check the disk; nothing was changed")
+    // The rest are statements that do not fit the file's tables. All of them are fixed, so the file is wrong.
+    default: (.damaged, "restore a backup")
+    }
+  }
+}

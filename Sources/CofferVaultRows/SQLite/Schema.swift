@@ -1,0 +1,109 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVaultFormat
+
+/// The tables of a vault, to the letter: SQLite keeps the text that made a table, and opening a vault compares it.
+package enum Schema {
+  /// The format that this version writes, kept as the file's `user_version`.
+  static let version = 1
+
+  /// A table and the statement that makes it.
+  package struct Table {
+    let name: String
+    let sql: String
+
+    package init(_ name: String, _ rest: String) {
+      self.name = name
+      sql = "CREATE TABLE \(name) \(rest)"
+    }
+  }
+
+  /// Rows are found by key alone, and no table has an index beside its own tree.
+  static let tables = [
+    Table("header", "(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"),
+    Table("header_copy", "(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"),
+    Table("state", "(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"),
+    Table("digest", "(bucket INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT"),
+    Table("rec", "(idx BLOB PRIMARY KEY, rid BLOB NOT NULL, meta BLOB NOT NULL, value BLOB) STRICT, WITHOUT ROWID"),
+    Table("old", "(idx BLOB PRIMARY KEY, rid BLOB NOT NULL, meta BLOB NOT NULL, value BLOB) STRICT, WITHOUT ROWID"),
+    Table("log", "(seq INTEGER PRIMARY KEY, box BLOB NOT NULL) STRICT"),
+    Table("decided", "(txid BLOB PRIMARY KEY, outcome INTEGER NOT NULL, time INTEGER NOT NULL) STRICT, WITHOUT ROWID"),
+  ]
+
+  /// Makes the tables in an empty database, within a transaction of the caller's.
+  static func create(on connection: Connection) throws(StoreError) {
+    for table in tables { try connection.execute(table.sql) }
+    try connection.execute("PRAGMA application_id=\(DatabaseHeader.applicationID)")
+    try connection.execute("PRAGMA user_version=\(version)")
+  }
+}
+
+/// Compares a file's tables with ``Schema`` before any statement touches one. Whoever can write the file can add a trigger, a
+/// view or an index, or give two tables one tree, and so make a harmless statement do something else.
+struct SchemaCheck {
+  private let connection: Connection
+  private var missing = Dictionary(uniqueKeysWithValues: Schema.tables.map { ($0.name, $0.sql) })
+  private var roots: Set<Int64> = [1]
+
+  /// Checks the file that `connection` has open, within a transaction, and returns SQLite's own count of changes to its tables.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for anything more or anything else than
+  ///   ``Schema/tables``, and `.damaged` for less.
+  static func run(on connection: Connection) throws(StoreError) -> Int64 {
+    var check = SchemaCheck(connection)
+    try check.checkVersion()
+    try check.checkTables()
+    return try connection.number("PRAGMA schema_version")
+  }
+
+  private init(_ connection: Connection) { self.connection = connection }
+
+  private func checkVersion() throws(StoreError) {
+    let place = connection.place
+    guard try connection.number("PRAGMA application_id") == DatabaseHeader.applicationID else {
+      throw StoreError(
+        .notAVault, "the file is another program's SQLite database", place: place,
+        cure: "give the path of a vault, or create one elsewhere")
+    }
+    let version = Int(try connection.number("PRAGMA user_version"))
+    guard version <= Schema.version else {
+      throw StoreError(
+        .newerFormat(found: version, supported: Schema.version),
+        "the vault has format \(version), and this version reads up to \(Schema.version)", place: place,
+        cure: "update Coffer")
+    }
+    guard version > 0 else {
+      throw StoreError(.damaged, "the vault has format \(version), which never was", place: place, cure: "restore a backup")
+    }
+    guard try connection.number("PRAGMA page_count") <= Int64(Limits.mostPages) else {
+      throw StoreError(.damaged, "the file has more pages than any vault", place: place, cure: "restore a backup")
+    }
+  }
+
+  private mutating func checkTables() throws(StoreError) {
+    let rows = try Statement("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema", on: connection)
+    try rows.forEach { row throws(StoreError) in try check(row) }
+    guard missing.isEmpty else {
+      throw StoreError(
+        .damaged, "the table \(missing.keys.sorted().joined(separator: ", ")) is missing", place: connection.place,
+        cure: "restore a backup")
+    }
+  }
+
+  /// The file's text is compared and never repeated in a message: its author chose it.
+  private mutating func check(_ row: borrowing Row) throws(StoreError) {
+    guard try row.text(0) == "table" else { throw tampered("holds something else than tables") }
+    let name = try row.text(1)
+    guard let sql = missing.removeValue(forKey: name) else { throw tampered("holds a table that no vault has") }
+    guard !row.isNull(4), try row.text(2) == name, try row.text(4) == sql else {
+      throw tampered("defines the table \(name) in another way than a vault does")
+    }
+    guard roots.insert(try row.int64(3)).inserted else { throw tampered("gives two tables one place") }
+  }
+
+  private func tampered(_ what: String) -> StoreError {
+    StoreError(
+      .tampered, "the file \(what)", place: connection.place,
+      cure: "do not write to it; restore a backup and find out who changed it")
+  }
+}

@@ -1,0 +1,71 @@
+package import CofferPlatform
+internal import CofferStorage
+internal import CofferVaultFormat
+package import SystemPackage
+
+// The rows of a place.
+extension VaultPlace {
+  /// Opens the place.
+  ///
+  /// - Parameter patience: how long another writer is waited for, in milliseconds; nil for as long as is usual there.
+  package func rows(patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
+    try checkIsNoMirror()
+    switch kind {
+    case .file(let path), .mirror(let path):
+      var options = Connection.Options()
+      if let patience { options.busyMilliseconds = patience }
+      return try VaultDatabase.open(path, options)
+    case .server(let place): return try place.server().open(place.url, patience: patience)
+    }
+  }
+
+  /// Opens the place, a file that cannot be written to be read alone. See ``VaultDatabase/openToRead(_:isBrief:)``.
+  ///
+  /// - Parameter patience: how long a server is waited for, in milliseconds; nil for as long as the place says.
+  package func rowsToRead(isBrief: Bool = true, patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
+    switch kind {
+    case .mirror(let path): return try Self.openMirror(path)
+    case .file(let path): return try VaultDatabase.openToRead(path, isBrief: isBrief)
+    case .server(let place): return try place.server().open(place.url, patience: patience)
+    }
+  }
+
+  /// Makes the place.
+  package func makeRows(_ fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
+    try checkIsNoMirror()
+    switch kind {
+    case .file(let path), .mirror(let path):
+      return try VaultDatabase.create(at: path) { (rows) throws(StoreError) in try fill(rows) }
+    case .server(let place): return try place.server().create(place.url, fill: fill)
+    }
+  }
+}
+
+// A mirror.
+extension VaultPlace {
+  /// A refresh takes longer than opening, so that one cannot come between the looks at a name again and again.
+  private static let triesOfMirror = 10
+
+  /// Opens the mirror at `path`. The connection keeps that file even if a refresh replaces it.
+  ///
+  /// - Throws: the errors of ``VaultDatabase/open(_:_:)``; ``/CofferPlatform/StoreError/Kind/noVault`` if there is none.
+  package static func openMirror(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
+    var options = Connection.Options(access: .readOnly)
+    options.isMirror = true
+    for _ in 1..<triesOfMirror {
+      // A refresh came between two looks at the name.
+      do throws(StoreError) { return try VaultDatabase.open(path, options) } catch  where error.kind == .busy { continue } catch {
+        guard error.kind == .noVault else { throw error }
+        throw missingMirror(path)
+      }
+    }
+    return try VaultDatabase.open(path, options)
+  }
+
+  private static func missingMirror(_ path: FilePath) -> StoreError {
+    StoreError(
+      .noVault, "there is no mirror", place: path.string,
+      cure: "make one with UnlockedVault.mirror(to:), or give the path of another",
+      remedy: .makeMirror)
+  }
+}

@@ -1,0 +1,54 @@
+internal import CCofferSQLite
+package import CofferPlatform
+internal import CofferStorage
+internal import CofferVaultFormat
+
+/// Replaces all of a vault's content by another's, in one transaction that SQLite makes: other processes that have the file open
+/// see it as a commit. A file renamed over theirs would leave them writing to one that no longer has a name, and the last of them
+/// to close would remove the new file's write-ahead log.
+package final class VaultReplacement {
+  private var backup: OpaquePointer?
+  private let target: VaultDatabase
+  private let source: VaultDatabase
+
+  /// Begins: from here on, nobody else writes to `target`. `source` may still be changed by its own connection.
+  package init(of target: VaultDatabase, by source: VaultDatabase) throws(StoreError) {
+    let connection = target.connection
+    guard let backup = sqlite3_backup_init(connection.handle, "main", source.connection.handle, "main") else {
+      throw connection.failure(sqlite3_extended_errcode(connection.handle), "begin to replace the vault")
+    }
+    self.backup = backup
+    self.target = target
+    self.source = source
+    // The current content is overwritten, unread.
+    connection.files.readsPagesUnchecked(true)
+    // A step of no pages takes the target's lock, and copies nothing.
+    let code = sqlite3_backup_step(backup, 0)
+    guard code == SQLITE_OK else { throw connection.failure(code, "replace the vault") }
+  }
+
+  /// Copies all of the source; SQLite commits with the last page.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError``; the target is as it was then, unless that is `.outcomeUnknown`.
+  package func commit() throws(StoreError) {
+    // Before the step: once it failed, nothing may stand between it and the commit that takes its place.
+    let state = try source.read { () throws(StoreError) in try source.stateBytes() }
+    let code = sqlite3_backup_step(backup, -1)
+    guard code != SQLITE_DONE else { return }
+    let error = target.connection.failure(code, "replace the vault")
+    finish()
+    try target.connection.settle(commitThatFailed: code, error) { () throws(StoreError) in
+      if try target.stateBytes() == state { return true }
+      return target.connection.usesWriteAheadLog ? false : nil
+    }
+  }
+
+  private func finish() {
+    guard let backup else { return }
+    sqlite3_backup_finish(backup)
+    self.backup = nil
+    target.connection.files.readsPagesUnchecked(false)
+  }
+
+  deinit { finish() }
+}
