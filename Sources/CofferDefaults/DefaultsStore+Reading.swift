@@ -2,7 +2,6 @@ public import CofferPlatform
 public import CofferStorage
 internal import SystemPackage
 
-// Reads go through the layers, strongest first.
 extension DefaultsStore {
   /// The value of `name` in the strongest layer that has one; nil when none has.
   ///
@@ -16,7 +15,7 @@ extension DefaultsStore {
     return try beneath(name, full)
   }
 
-  /// Several values from one moment of the domain. The stamps are the domain's own values, without overrides, suites and
+  /// Several values from one moment of the domain. The stamps are those of the domain's own values, without overrides, suites and
   /// registered values.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] {
     try check()
@@ -64,7 +63,7 @@ extension DefaultsStore {
     return Explanation(key: name, sources: sources)
   }
 
-  /// The override or registered value that `name` has, as a place for messages.
+  /// The place, for messages, of the override or registered value of `name`.
   public func unstoredSource(of name: String) -> String? {
     let full = full(name)
     if arguments[full] != nil { return "the command line" }
@@ -74,7 +73,7 @@ extension DefaultsStore {
     return registered[name] == nil ? nil : "a registered value"
   }
 
-  /// The names that the command line or a registered value has.
+  /// The names that have a value on the command line or a registered one.
   public var unstoredNames: [String] {
     arguments.names.compactMap { $0.rest(after: prefix) } + registered.keys
   }
