@@ -2,9 +2,9 @@ internal import CofferStorage
 
 /// Reads XML property lists, and accepts the same ones as Foundation.
 ///
-/// The document type says little of the content of an element. The rest is Foundation's practice, which every program on the
+/// The document type says little about an element's content. The rest is Foundation's practice, which every program on the
 /// machine follows: white space between elements, comments and processing instructions anywhere among them, ignored attributes,
-/// and nothing of interest behind the root.
+/// and anything behind the root.
 ///
 /// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and Foundation's reader.
 struct XMLPropertyListReader {
@@ -12,10 +12,9 @@ struct XMLPropertyListReader {
   let bytes: UnsafeRawBufferPointer
   var position = 0
 
-  /// Collections inside each other, at most: where Foundation stops, too. Each is a call here.
+  /// The most nested collections: Foundation stops there too. Each is a call here.
   static let deepest = 511
 
-  /// The elements of a property list.
   enum Element: String, CaseIterable {
     case plist, array, dict, key, string, data, date, real, integer, `true`, `false`
 
@@ -31,7 +30,7 @@ struct XMLPropertyListReader {
     let isEmpty: Bool
   }
 
-  /// The value at the root, with `<plist>` around it or without.
+  /// The value at the root, with or without `<plist>` around it.
   static func read(_ bytes: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {
     var reader = XMLPropertyListReader(bytes: bytes)
     guard let tag = try reader.nextTag(isProlog: true) else { throw reader.damaged }
@@ -83,7 +82,7 @@ struct XMLPropertyListReader {
     return .array(items)
   }
 
-  /// Of a key that stands there twice the last value counts.
+  /// The last value of a repeated key counts.
   private mutating func dictionary(_ depth: Int) throws(PropertyList.Failure) -> PlainForm {
     var items: [String: PlainForm] = [:]
     while let tag = try nextTag() {
