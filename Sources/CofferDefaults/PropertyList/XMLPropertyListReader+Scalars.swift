@@ -61,6 +61,7 @@ extension XMLPropertyListReader {
     var text = try content()[...]
     let isBefore = text.first == UInt8(ascii: "-")
     if isBefore { text.removeFirst() }
+    // Later years have no place in a calendar that people use.
     let year = text.prefix(6).prefix { Self.isDigit($0) }
     text = text.dropFirst(year.count)
     var fields = [Int(Self.number(year)) * (isBefore ? -1 : 1)]

@@ -3,8 +3,8 @@ internal import CofferStorage
 /// Reads XML property lists, and accepts the same ones as Foundation.
 ///
 /// The document type says little about an element's content. The rest is Foundation's practice, which every program on the
-/// machine follows: white space between elements, comments and processing instructions anywhere among them, ignored attributes,
-/// and anything behind the root.
+/// machine follows: white space between elements, comments and processing instructions anywhere among them, ignored attributes
+/// and ignored content behind the root.
 ///
 /// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and Foundation's reader.
 struct XMLPropertyListReader {
