@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-// Who may write.
 extension DefaultsEngine {
   /// Runs `body` as the only writer of all processes.
   ///
@@ -64,7 +63,7 @@ extension DefaultsEngine {
         journal.unlock()
         throw error
       }
-      // The one to come may be this file under another name, and a file has one lock.
+      // The next journal may be this file under another name, and a file has one lock.
       journal.unlock()
     }
     guard !isReadOnly, let journal = try relocation.exchange(&writer, until: deadline) else { throw readOnly }
@@ -82,12 +81,11 @@ extension DefaultsEngine {
       cure: "make both writable and try again")
   }
 
-  /// Appends `record` and applies it. The caller holds the file's lock.
   func append(_ record: Record, _ state: inout EngineState, _ journal: Journal) throws(StoreError) {
     try append([record], &state, journal)
   }
 
-  /// Appends `records`, which become visible together, and applies them. The caller holds the file's lock.
+  /// The records become visible together. The caller holds the file's lock.
   func append(_ records: [Record], _ state: inout EngineState, _ journal: Journal) throws(StoreError) {
     let epoch = state.seen.epoch
     let surviving = records.reduce(0) { $0 + ($1.kind == .prepare ? $1.count : 0) }
@@ -100,10 +98,9 @@ extension DefaultsEngine {
     for record in records { state.apply(record) }
   }
 
-  /// Whether this process may write the domain.
   var isWritable: Bool { state.withLock { $0.journal?.isWritable ?? false } }
 
-  /// Whether `new`, which was opened just now, can write no more than this one, and reads the same files.
+  /// Whether `new`, opened just now, can write no more than this one, and reads the same files.
   func isAsUnwritable(as new: DefaultsEngine) -> Bool {
     guard !isWritable, !new.isWritable, files.list == new.files.list else { return false }
     return hasJournal == new.hasJournal

@@ -4,24 +4,22 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
-/// Tells observers of every change of a domain's stored values, under the names in the file.
+/// Reports every change of a domain's stored values, under the names in the file.
 final class EngineObservation: Sendable {
   /// All looks on behalf of observers happen here, one after the other.
   private let queue = DispatchQueue(label: "coffer.defaults", qos: .utility)
   private let feed = Mutex<ChangeFeed?>(nil)
-  /// The watch on the folder, and the period of observation that it is of.
+  /// The watch on the folder, and its period of observation.
   private let watch = Mutex<(id: UInt64, subscription: Subscription)?>(nil)
-  /// A look is on its way.
   private let isScheduled = Atomic<Bool>(false)
-  /// The next look is to ask the file system too.
+  /// The next look must ask the file system too.
   private let mayDiffer = Atomic<Bool>(false)
-  /// The last look failed.
   private let isFailing = Atomic<Bool>(false)
-  /// Whether a look that failed is to be tried again: many events meanwhile have one such look.
+  /// Many events before a retry share it.
   private let willRetry = Atomic<Bool>(false)
   private let lastID = Atomic<UInt64>(0)
 
-  /// What `engine` tells, whose observation this is. Watching begins with the first listener and ends with the last.
+  /// Watching begins with the first listener and ends with the last.
   func changes(of engine: DefaultsEngine) -> ChangeFeed {
     feed.withLock { feed in
       if let feed { return feed }
@@ -52,7 +50,7 @@ final class EngineObservation: Sendable {
 
   // MARK: The folder's watch
 
-  /// Watches the folder; false where there is none yet. A store that is only read makes none.
+  /// False without a folder, which a store that only reads does not make.
   private func watchExistingFolder(of engine: DefaultsEngine, for id: UInt64) throws(StoreError) -> Bool {
     do throws(StoreError) {
       try watchFolder(of: engine, for: id)
@@ -94,7 +92,7 @@ final class EngineObservation: Sendable {
     old?.subscription.cancel()
   }
 
-  /// There is no folder, or it was moved or removed. Only when there is one can anything change.
+  /// The folder is missing, or was moved or removed. Nothing can change until there is one.
   private func watchAgain(_ engine: DefaultsEngine, for id: UInt64) {
     DetachedThread.start(after: Self.pauseWithoutFolder, on: queue) { [weak engine] in
       if let engine { engine.observation.tryToWatch(engine, for: id) }
@@ -113,7 +111,6 @@ final class EngineObservation: Sendable {
 
   // MARK: Looks
 
-  /// Something may have changed outside of this process.
   private func noticeDifference(_ engine: DefaultsEngine) {
     mayDiffer.store(true, ordering: .relaxed)
     scheduleLook(engine)
@@ -124,7 +121,6 @@ final class EngineObservation: Sendable {
     queue.async { self.look(engine) }
   }
 
-  /// Brings the state up to date and reports the changes. On the queue.
   private func look(_ engine: DefaultsEngine) {
     isScheduled.store(false, ordering: .sequentiallyConsistent)
     let asksFiles = mayDiffer.exchange(false, ordering: .relaxed)
@@ -143,7 +139,7 @@ final class EngineObservation: Sendable {
       if isFailing.exchange(false, ordering: .relaxed) { changes.send(.access) }
       if !found.isEmpty { changes.send(.changes(found)) }
       if isOther { noticeDifference(engine) }
-      // Half written, as it seems: if it stays so, no further event will come.
+      // It looks half written. If it stays so, no further event will come.
       if isSuspect { DetachedThread.start(after: CoarseClock.lookInterval, on: queue) { self.lookAgain(engine) } }
     } catch {
       // A read gets the error itself.
@@ -163,7 +159,7 @@ final class EngineObservation: Sendable {
     look(engine)
   }
 
-  /// Runs `body` once everything that was written so far is told to those who observe `engine`.
+  /// Runs `body` once all earlier writes are reported to the observers of `engine`.
   func afterTelling(_ engine: DefaultsEngine, _ body: @escaping @Sendable () -> Void) {
     guard engine.state.withLock({ $0.unreported != nil }) else { return body() }
     queue.async {

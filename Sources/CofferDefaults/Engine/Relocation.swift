@@ -5,24 +5,21 @@ internal import SystemPackage
 
 /// Follows a journal whose name was removed, given to another file or overwritten, and a list whose links lead elsewhere.
 ///
-/// The user who put other files there has decided: Coffer writes nothing over them. It remakes a journal that was only deleted,
-/// from the old content. A process that knows of an acknowledged value which the current files lack throws once, at its next
-/// write.
+/// The user who replaced the files has decided: Coffer writes nothing over them. It remakes a journal that was only deleted, from
+/// the old content. A process that knows an acknowledged value which the current files lack throws once, at its next write.
 ///
 /// `Tests/Models` has the rules, and the histories that refuted simpler ones.
 struct Relocation {
   let engine: DefaultsEngine
 
-  /// The knowledge of a process about the files before they were replaced.
+  /// A process's knowledge of the files before they were replaced.
   struct Knowledge: Sendable {
     let values: [String: PlainForm]
-    /// Batches without an outcome.
     let prepared: [Record.Prepared]
     /// The journal that holds all of it.
     let whole: Journal?
   }
 
-  /// Whether to stop writing to the journal.
   func hasMoved(_ journal: Journal) throws(StoreError) -> Bool {
     if try !engine.files.areReached(from: engine.origin) { return true }
     return try journal.isGone()
@@ -39,8 +36,8 @@ struct Relocation {
     try ListFiles(resolving: engine.origin, makingFolder: makingFolder)
   }
 
-  /// Switches to the current files, for a reader, which never waits: while a lock or a full disk is in the way, its knowledge
-  /// stays valid.
+  /// Switches a reader to the current files. A reader never waits: while a lock or a full disk is in the way, its knowledge stays
+  /// valid.
   ///
   /// A forked child must not release its parent's locks, so it keeps its knowledge too.
   func follow() throws(StoreError) {
@@ -57,7 +54,7 @@ struct Relocation {
   }
 
   /// Whether `error` means a held lock, a full disk or another replacement, which other calls handle. A process that could not
-  /// make a journal as it opened the domain keeps reading if it still cannot.
+  /// make a journal when it opened the domain keeps reading if it still cannot.
   private func mayPass(_ error: StoreError, hasJournal: Bool) throws(StoreError) -> Bool {
     let isWaited = [.busy, .noSpace, .moved].contains(error.kind)
     if hasJournal || engine.isReadOnly { return hasJournal && isWaited }
@@ -65,8 +62,8 @@ struct Relocation {
     return try FileStatus(ofLinkAt: engine.files.journal) == nil
   }
 
-  /// Switches to the journal at the name, and returns it, locked if it can be written. A reader gets nil if there is none, or if
-  /// it stays with the old one.
+  /// Returns the journal at the name, locked if it can be written. A reader gets nil if there is none, or if it stays with the
+  /// old one.
   func exchange(
     _ writer: inout DefaultsEngine.WriterState, until deadline: LockDeadline?, isReader: Bool = false
   ) throws(StoreError) -> Journal? {
@@ -78,7 +75,7 @@ struct Relocation {
       var mayMake = true
       if let old, isForWriting {
         mayMake = try !makeAnew(old, again: patience.isOver, in: files, until: deadline)
-        // Its successor is gone as well: the processes that have the successor open are about to make the next one.
+        // The successor is gone as well: processes that have it open are about to make the next one.
         if !patience.isOver, try old.isItself, try old.memory.load(.successor) != 0,
           try FileStatus(ofLinkAt: files.journal) == nil
         {
@@ -93,7 +90,6 @@ struct Relocation {
         new = try Journal.open(
           of: files, forWriting: isForWriting, mayMake: mayMake, calls: engine.calls, until: deadline, overwritten: overwritten)
       } catch {
-        // It was deleted again.
         guard error.kind == .moved else { throw error }
         continue
       }
@@ -103,7 +99,6 @@ struct Relocation {
       if let old, let new, writer.known == nil { writer.known = try giveUp(old, for: new, until: deadline) }
       if let new, new.isWritable { try new.lock(until: deadline) }
       do {
-        // Given up in the meantime.
         if let new, new.isWritable, try new.memory.isRetired() {
           new.unlock()
           continue
@@ -117,8 +112,8 @@ struct Relocation {
     }
   }
 
-  /// Makes a journal from the content of `old`, if the folder is the same one and has no file at the name: the journal was
-  /// deleted.
+  /// Makes a journal from the content of `old`, if the journal was deleted: the folder is the same one and has no file at the
+  /// name.
   ///
   /// - Parameter again: also if a successor was made and deleted before anybody had opened it.
   /// - Returns: whether a missing journal must be made from `old`. An empty one would look replaced to all processes that know
@@ -185,8 +180,7 @@ struct Relocation {
       if files.list != engine.files.list { state.unreported?.noteMove() }
       engine.location.withLock { $0 = files }
       state.journal = new
-      // Also if it cannot be written: its prepared batches must not be settled in the old one. The next write looks for a
-      // writable one.
+      // Even a read-only one: its prepared batches must not be settled in the old one. The next write looks for a writable one.
       writer.journal = new
       state.seen = .never
       if new == nil { state.nextLook = 0 }
@@ -195,7 +189,7 @@ struct Relocation {
     }
   }
 
-  /// The knowledge to compare with `new`: this process's, and the remaining content of `old`. Nil if `new` certainly has it.
+  /// This process's knowledge and the remaining content of `old`, to compare with `new`. Nil if `new` certainly has it.
   private func knowledge(
     of old: Journal, _ state: inout EngineState, before new: Journal
   ) throws(StoreError) -> Knowledge? {
@@ -216,7 +210,7 @@ struct Relocation {
     return Knowledge(values: state.values, prepared: state.batches.prepared, whole: whole)
   }
 
-  /// So many times a journal may be deleted while a process sleeps.
+  /// A journal may be deleted this many times while a process sleeps.
   private static let mostHeirs: UInt64 = 1 << 20
 
   /// Notes the known values that are missing. The caller holds the lock of `journal`.

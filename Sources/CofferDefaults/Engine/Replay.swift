@@ -3,11 +3,11 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// Applies the journal's records to the known values of the domain. It needs no lock of the file.
+/// Applies the journal's records to the known values of the domain, without the file's lock.
 struct Replay {
   let engine: DefaultsEngine
 
-  /// Applies the records that were appended to the journal since `state.seen`.
+  /// Applies the records after `state.seen`.
   ///
   /// - Throws: ``Journal/overtaken`` if the file does not continue from there; `.damaged` and others.
   func catchUp(_ state: inout EngineState, _ journal: Journal) throws(StoreError) {
@@ -57,10 +57,10 @@ struct Replay {
       .busy, "the journal is folded faster than it can be read", place: journal.path.string, cure: "try again")
   }
 
-  /// How often a fold may come between two looks before a reader gives up.
+  /// Folds between two looks before a reader gives up.
   static var attempts: Int { 64 }
 
-  /// Applies the records up to `word`; false when a fold came in between.
+  /// False when a fold came in between.
   private func readTail(
     _ state: inout EngineState, _ journal: Journal, to word: JournalWord
   ) throws(StoreError) -> Bool {
@@ -73,7 +73,6 @@ struct Replay {
     }
   }
 
-  /// Applies the records of the epoch of `state.seen` that stand one after the other in `bytes`.
   private func apply(_ bytes: UnsafeRawBufferPointer, _ state: inout EngineState) {
     let epoch = state.seen.epoch
     var offset = 0
@@ -111,7 +110,7 @@ struct Replay {
     state.list = list
     state.listIsSettled = true
     state.isJournalled = false
-    // Who folded has seen to them.
+    // The folding process has seen to them.
     state.batches.forgetFinished()
     state.start = start
     state.seen = JournalWord(epoch: word.epoch, end: start)
@@ -150,9 +149,9 @@ struct Replay {
     return try readTail(&state, journal, to: word)
   }
 
-  /// Who wrote the record at the head of `bytes`, whose cause is told when it is applied. A writer's numbers are those of this
-  /// process where another engine of it wrote, and also where a process of another container has the same ones: this engine's own
-  /// records never come from the file.
+  /// The author of the record at the head of `bytes`; its cause is known when it is applied. The writer's numbers may be this
+  /// process's own, if another of its engines or a process of another container wrote: this engine's own records never come from
+  /// the file.
   private func author(_ bytes: UnsafeRawBufferPointer) -> UnreportedChanges.Author {
     let author = Record.writer(bytes)
     let isHere =
@@ -162,16 +161,16 @@ struct Replay {
   }
 }
 
-/// Looks for what programs did to the files that know nothing of the journal's lock.
+/// Finds changes by programs that know nothing of the journal's lock.
 struct ForeignChanges {
   let engine: DefaultsEngine
 
-  /// Looks whether another program took the journal away or wrote over it, or rewrote the list.
+  /// Looks whether another program removed or overwrote the journal, or rewrote the list.
   ///
-  /// - Throws: ``Journal/overtaken`` before anything of the list is known; `.moved` too where there was no journal, and there may
-  ///   be one now.
+  /// - Throws: ``Journal/overtaken`` before anything of the list is known; `.moved` too if there was no journal, and there may be
+  ///   one now.
   func look(_ state: inout EngineState, _ now: UInt64, following: Bool) throws(StoreError) {
-    // Without a journal to ask, every read looks whether there is one by now.
+    // Without a journal, every read looks for one.
     state.nextLook = state.journal == nil ? 0 : now + CoarseClock.lookInterval
     if following {
       guard let journal = state.journal else {
@@ -200,7 +199,7 @@ struct ForeignChanges {
     }
   }
 
-  /// Whether there is a journal by now, or one can be made, perhaps where the origin leads to by now.
+  /// Whether there is a journal by now, or one can be made, perhaps at the origin's current target.
   private func mayHaveJournal() throws(StoreError) -> Bool {
     let files = engine.files
     if engine.isReadOnly { return true }
@@ -211,7 +210,7 @@ struct ForeignChanges {
 
   /// Reads the list again if it is not the one that `state` stands on; true when it was read.
   ///
-  /// - Throws: ``Journal/overtaken`` where the journal lost its name meanwhile: both may have been replaced.
+  /// - Throws: ``Journal/overtaken`` if the journal lost its name meanwhile: both may have been replaced.
   @discardableResult
   func rereadIfChanged(_ state: inout EngineState, patiently: Bool = false) throws(StoreError) -> Bool {
     let found = try ListFingerprint(FileStatus(at: engine.files.list))
