@@ -39,7 +39,6 @@ extension DefaultsEngine {
     }
   }
 
-  /// Another thread of this process waits for the file's lock, or has it.
   private var busy: StoreError { FileLock.busy(files.journal, state.withLock { $0.journal?.holder }) }
 
   @inline(__always)
@@ -100,7 +99,6 @@ extension DefaultsEngine {
 
   var isWritable: Bool { state.withLock { $0.journal?.isWritable ?? false } }
 
-  /// Whether `new`, opened just now, can write no more than this one, and reads the same files.
   func isAsUnwritable(as new: DefaultsEngine) -> Bool {
     guard !isWritable, !new.isWritable, files.list == new.files.list else { return false }
     return hasJournal == new.hasJournal

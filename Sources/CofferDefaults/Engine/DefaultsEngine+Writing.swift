@@ -17,8 +17,8 @@ extension DefaultsEngine {
     idle.wrote(self)
   }
 
-  /// Replaces the value of `name` by the result of `body`, unless they are equal. `body` runs under the file's lock, with the
-  /// state unlocked, so that readers are not blocked. If the domain has no value, it gets the one from `beneath`.
+  /// `body` runs under the file's lock, with the state unlocked, so that readers are not blocked. If the domain has no value, it
+  /// gets the one from `beneath`.
   func update(
     _ name: String, beneath: () throws(StoreError) -> PlainForm?, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
   ) throws(StoreError) {
@@ -39,7 +39,7 @@ extension DefaultsEngine {
     idle.wrote(self)
   }
 
-  /// Applies all of `changes`, or nothing, if each name in `expectations` has that value.
+  /// Applies all of `changes` if each name in `expectations` has that value.
   func commit(
     _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?]
   ) throws(StoreError) {
@@ -62,7 +62,7 @@ extension DefaultsEngine {
       try writable(journal, []) { (state) throws(StoreError) in
         try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true)
         let names = state.values.keys.filter { $0.rest(after: prefix) != nil }
-        // Includes names that only an open batch may have.
+        // Only an open batch may have these names.
         let undecided = state.batches.undecidedNames.filter { $0.rest(after: prefix) != nil }
         for name in names + undecided { try state.batches.checkDecided(name, files.list) }
         if !names.isEmpty { try append(.write(names.map { ($0, nil) }), &state, journal) }
@@ -73,7 +73,7 @@ extension DefaultsEngine {
 
   // MARK: Steps
 
-  /// Runs `body` on an up-to-date state in which no open batch names any of `names`.
+  /// `body` gets an up-to-date state in which no open batch names any of `names`.
   @inline(__always)
   func writable<Result>(
     _ journal: Journal, _ names: @autoclosure () -> [String], _ body: (inout EngineState) throws(StoreError) -> Result
@@ -93,7 +93,7 @@ extension DefaultsEngine {
     }
   }
 
-  /// Appends one write, unless it changes nothing; true when the journal should be folded.
+  /// True when the journal should be folded.
   @inline(__always)
   private func write(
     _ form: PlainForm?, _ name: String, _ state: inout EngineState, _ journal: Journal
@@ -102,7 +102,7 @@ extension DefaultsEngine {
     var index = state.values.index(forKey: name)
     var old = index.map { state.values[$0].value }
     if old == form {
-      // A value equal to the known one may differ from a concurrent write by another program.
+      // Another program may have written since.
       guard try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true) else { return false }
       index = state.values.index(forKey: name)
       old = index.map { state.values[$0].value }
@@ -120,7 +120,7 @@ extension DefaultsEngine {
     return wantsFold(state)
   }
 
-  /// Checks the expectations, and returns the changes with an effect, as they will be stored.
+  /// Checks the expectations, and drops changes without an effect.
   func effects(
     of changes: [Record.Change], if expectations: [String: PlainForm?], _ state: inout EngineState
   ) throws(StoreError) -> [Record.Change] {

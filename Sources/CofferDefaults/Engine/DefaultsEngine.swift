@@ -6,10 +6,10 @@ internal import SystemPackage
 
 /// One property list and its journal, shared by all stores of this process that have it open.
 ///
-/// Three locks, always in this order: `writing` (this process's writing threads), the journal's file lock (the processes),
-/// `state` (the memory; held for microseconds). Readers take only the last.
+/// Three locks, always in this order: `writing` (this process's threads), the journal's file lock (the processes), `state` (the
+/// memory; held for microseconds). Readers take only the last.
 final class DefaultsEngine: Sendable {
-  /// The path that was opened, with its links, which may lead elsewhere one day.
+  /// The path that was opened. Its links may lead elsewhere one day.
   let origin: FilePath
   /// Where the origin led at the last look. Changes under ``writing`` alone.
   let location: Mutex<ListFiles>
@@ -20,7 +20,6 @@ final class DefaultsEngine: Sendable {
   let writer: Record.Writer
   let idle = IdleFold()
   let observation = EngineObservation()
-  /// Leaves no trace.
   let isReadOnly: Bool
   let deciding = Deciding()
   private let process = ProcessMark.current
@@ -30,13 +29,12 @@ final class DefaultsEngine: Sendable {
   struct WriterState {
     var journal: Journal?
     var nextLinkCheck: UInt64 = 0
-    /// The knowledge of replaced files, until it is compared with the current ones.
+    /// Until it is compared with the current files.
     var known: Relocation.Knowledge?
-    /// Names whose values are missing, until a caller is told.
+    /// Until a caller is told.
     var missing: Set<String> = []
   }
 
-  /// Opens the list that `origin` leads to, and the journal, waiting for their lock until `deadline`.
   init(
     _ files: ListFiles, from origin: FilePath, _ options: EngineOptions, until deadline: LockDeadline
   ) throws(StoreError) {
@@ -80,7 +78,7 @@ final class DefaultsEngine: Sendable {
     }
   }
 
-  /// Takes over the options of a second opener, except those at their defaults.
+  /// Ignores options at their defaults.
   func adopt(_ new: EngineOptions) {
     options.withLock { options in
       if new.damage != .fail { options.damage = new.damage }
@@ -88,20 +86,19 @@ final class DefaultsEngine: Sendable {
     }
   }
 
-  /// Keeps the first lookup, and learns the open outcomes.
+  /// Keeps the first lookup.
   func settle(with decisions: DecisionLookup) {
     let isFirst = options.withLock { options in
       defer { options.decisions = options.decisions ?? decisions }
       return options.decisions == nil
     }
     guard isFirst, state.withLock({ $0.batches.askAgain() }) else { return }
-    // The call that needs an outcome meets the failure again, and throws it.
+    // The call that needs the outcome throws.
     do throws(StoreError) { try PreparedBatches(engine: self).settleAbandoned() } catch {}
   }
 
   var files: ListFiles { location.withLock { $0 } }
 
-  /// False in a process that was forked from the one that opened the domain.
   @inline(__always)
   var isOfThisProcess: Bool { ProcessMark.current == process }
 
@@ -116,7 +113,7 @@ final class DefaultsEngine: Sendable {
 
   // MARK: What is known
 
-  /// Applies acknowledged writes of other processes, and now and then looks for changes by other programs.
+  /// Now and then also looks for changes by other programs.
   ///
   /// - Parameter following: whether to check for a new journal too. After `.moved` the caller opens that one.
   @inline(__always)
@@ -129,7 +126,6 @@ final class DefaultsEngine: Sendable {
     if state.nextLook == 0 { try ForeignChanges(engine: self).look(&state, now, following: following) }
   }
 
-  /// Whether ``refresh(_:)`` has nothing to do.
   @inline(__always)
   func isCurrent(_ state: borrowing EngineState) throws(StoreError) -> Bool {
     guard CoarseClock.now() < state.nextLook else { return false }
@@ -163,7 +159,7 @@ final class DefaultsEngine: Sendable {
     return try reading { $0.values }
   }
 
-  /// Runs `body` on the current state. Repairs a list that was damaged meanwhile, where the policy allows it.
+  /// Repairs a list that was damaged meanwhile, where the policy allows it.
   @inline(__always)
   private func reading<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
     do { return try fresh(body) } catch {
@@ -202,8 +198,8 @@ final class DefaultsEngine: Sendable {
     }
   }
 
-  /// Another process prepared a batch with these names. If it still holds the lock, the old values count; if not, it died, and
-  /// the outcome must be learned.
+  /// If the process that prepared the batch still holds the lock, the old values count; if not, it died, and the outcome must be
+  /// learned.
   private func loadUndecided(_ names: [String]) throws(StoreError) -> [PlainForm?] {
     try PreparedBatches(engine: self).settleAbandoned()
     _ = try fresh { _ in }

@@ -10,8 +10,7 @@ package struct EngineOptions: Sendable {
   package var calls = SystemCalls()
   /// Tests that look at the journal turn idle folds off.
   package var foldsWhenIdle = true
-  /// Whether other stores of the same list in this process use the same engine. An unshared one behaves as another process's
-  /// would.
+  /// An engine that is not shared behaves as another process's would.
   package var isShared = true
 
   package init(
@@ -23,14 +22,14 @@ package struct EngineOptions: Sendable {
   }
 }
 
-/// What opening a domain does with a property list that cannot be read. Damage is never emptiness: every policy but ``fail``
-/// first copies the bytes to `<name>.plist.damaged-<time>` beside the list.
+/// The treatment of a property list that cannot be read. Every policy but ``fail`` first copies its bytes to
+/// `<name>.plist.damaged-<time>` beside the list.
 public enum DamagePolicy: Sendable {
   /// Throw ``/CofferPlatform/StoreError/Kind/damaged`` and change nothing.
   case fail
-  /// Put back the copy that was kept at the last rewrite of the list; `.damaged` when there is none or it is damaged too.
+  /// Restore the copy from the last rewrite of the list; `.damaged` when there is none or it is damaged too.
   case restoreLastGood
-  /// Start with an empty list, and apply the changes that are still in the journal.
+  /// Start with an empty list, and apply the journal's changes.
   case startEmpty
 }
 
@@ -38,7 +37,7 @@ public enum DamagePolicy: Sendable {
 public enum DefaultsAccess: Sendable {
   /// Reading and writing. A missing journal is made, for it holds the lock of all writers.
   case readWrite
-  /// Reading without a trace: folder and journal are neither made nor changed. Writes throw
-  /// ``/CofferPlatform/StoreError/Kind/readOnly``. The next read still sees acknowledged writes of other processes.
+  /// Reading without a trace: writes throw ``/CofferPlatform/StoreError/Kind/readOnly``, and no folder or journal is made or
+  /// changed. The next read still sees acknowledged writes of other processes.
   case readOnly
 }

@@ -6,20 +6,17 @@ internal import SystemPackage
 
 /// Reports every change of a domain's stored values, under the names in the file.
 final class EngineObservation: Sendable {
-  /// All looks on behalf of observers happen here, one after the other.
+  /// All looks happen here, one after the other.
   private let queue = DispatchQueue(label: "coffer.defaults", qos: .utility)
   private let feed = Mutex<ChangeFeed?>(nil)
-  /// The watch on the folder, and its period of observation.
   private let watch = Mutex<(id: UInt64, subscription: Subscription)?>(nil)
   private let isScheduled = Atomic<Bool>(false)
-  /// The next look must ask the file system too.
   private let mayDiffer = Atomic<Bool>(false)
   private let isFailing = Atomic<Bool>(false)
   /// Many events before a retry share it.
   private let willRetry = Atomic<Bool>(false)
   private let lastID = Atomic<UInt64>(0)
 
-  /// Watching begins with the first listener and ends with the last.
   func changes(of engine: DefaultsEngine) -> ChangeFeed {
     feed.withLock { feed in
       if let feed { return feed }
@@ -50,7 +47,7 @@ final class EngineObservation: Sendable {
 
   // MARK: The folder's watch
 
-  /// False without a folder, which a store that only reads does not make.
+  /// A store that only reads makes no folder.
   private func watchExistingFolder(of engine: DefaultsEngine, for id: UInt64) throws(StoreError) -> Bool {
     do throws(StoreError) {
       try watchFolder(of: engine, for: id)
@@ -103,7 +100,7 @@ final class EngineObservation: Sendable {
     guard engine.state.withLock({ $0.unreported?.id == id }) else { return }
     do throws(StoreError) { try watchFolder(of: engine, for: id) } catch { return watchAgain(engine, for: id) }
     noticeDifference(engine)
-    // It may have ended meanwhile, and found no watch to end.
+    // It may have ended meanwhile without a watch to end.
     if engine.state.withLock({ $0.unreported?.id != id }) { endWatch(of: id) }
   }
 
@@ -144,7 +141,7 @@ final class EngineObservation: Sendable {
     } catch {
       // A read gets the error itself.
       if !isFailing.exchange(true, ordering: .relaxed) { changes.send(.access) }
-      // The cause is still there, and perhaps no further event comes.
+      // Perhaps no further event comes.
       guard engine.state.withLock({ $0.unreported != nil }), !willRetry.exchange(true, ordering: .relaxed) else { return }
       DetachedThread.start(after: Self.pauseWithoutFolder, on: queue) { [weak engine] in
         self.willRetry.store(false, ordering: .relaxed)
@@ -159,7 +156,6 @@ final class EngineObservation: Sendable {
     look(engine)
   }
 
-  /// Runs `body` once all earlier writes are reported to the observers of `engine`.
   func afterTelling(_ engine: DefaultsEngine, _ body: @escaping @Sendable () -> Void) {
     guard engine.state.withLock({ $0.unreported != nil }) else { return body() }
     queue.async {

@@ -4,21 +4,18 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
-/// A store's share in the engine of a property list: one engine for all stores of a process that can write the list. The kernel's
-/// lock belongs to an open file, so a second engine in one process would wait for the first. A store that only reads takes no
-/// lock, and has an engine of its own.
+/// One engine for all stores of a process that can write a list: the kernel's lock belongs to an open file, so a second engine in
+/// one process would wait for the first. A store that only reads takes no lock, and has an engine of its own.
 final class EngineLease: Sendable {
   let engine: DefaultsEngine
   private let key: EngineRegistry.Key?
 
-  /// The engine of the list that `path` leads to. An unshared one behaves as another process's would. Waits for the lock until
-  /// `deadline`, or for the usual time.
   init(_ path: FilePath, _ options: EngineOptions, until deadline: LockDeadline? = nil) throws(StoreError) {
     let deadline = deadline ?? LockDeadline(after: FileLock.patience)
-    // Links are followed again while the engine lives, and the current directory may change.
+    // The current directory may change.
     let path = FilePath(FileManager.default.currentDirectoryPath).pushing(path)
     let files = try ListFiles(resolving: path, makingFolder: options.access == .readWrite)
-    // One that only reads takes no lock that it could wait for.
+    // Without a lock to wait for.
     guard options.isShared, options.access == .readWrite else {
       key = nil
       engine = try DefaultsEngine(files, from: path, options, until: deadline)
@@ -37,12 +34,12 @@ final class EngineLease: Sendable {
 }
 
 enum EngineRegistry {
-  /// A list is identified by its folder: each fold replaces the list itself.
+  /// Each fold replaces the list itself, so the folder identifies it.
   struct Key: Hashable {
     // A forked child inherits the table, but must not use the engines in it.
     private let process: pid_t
     private let device: UInt64, inode: UInt64
-    /// The path of a folder that is missing and cannot be made, and so has no identity.
+    /// A folder that cannot be made has no identity.
     private let missing: FilePath?
     private let name: String
 
@@ -59,14 +56,14 @@ enum EngineRegistry {
     }
   }
 
-  /// A place for an engine, so that opening one domain never waits for another.
+  /// Opening one domain never waits for another.
   private final class Slot: Sendable {
     let engine = TimedLock<DefaultsEngine?>(nil)
   }
 
   private static let slots = Mutex<[Key: (slot: Slot, users: Int)]>([:])
 
-  /// The engine under `key`, made if necessary. Each call needs one ``release(_:)``.
+  /// Each call needs one ``release(_:)``.
   static func open(
     _ key: Key, _ options: EngineOptions, until deadline: LockDeadline, _ make: () throws(StoreError) -> DefaultsEngine
   ) throws(StoreError) -> DefaultsEngine {
@@ -96,7 +93,6 @@ enum EngineRegistry {
     }
   }
 
-  /// The last user's call forgets the engine.
   static func release(_ key: Key) {
     slots.withLock { slots in
       guard let entry = slots[key] else { return }

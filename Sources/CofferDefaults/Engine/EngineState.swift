@@ -5,7 +5,6 @@ internal import CofferStorage
 struct EngineState: ~Copyable {
   var values: [String: PlainForm] = [:]
   var weight = 0
-  /// Whether the journal changes values of the list.
   var isJournalled = false
   var batches = OpenBatches()
   /// The journal is known up to here, which is the end of that record, and begins there.
@@ -13,25 +12,23 @@ struct EngineState: ~Copyable {
   var last = RecordLink()
   var start = 0
   var journal: Journal?
-  /// After a failed fold, the journal's length for the next attempt.
+  /// A failed fold raises it.
   var foldAt = JournalLayout.foldAt
 
-  /// Bytes of the journal that a fold sets free.
+  /// A fold sets them free.
   var spentBytes: Int { seen.end - batches.preparedBytes }
-  /// Bytes that a write leaves free: room for outcomes, and for the records that a fold keeps.
+  /// Room for outcomes, and for the records that a fold keeps.
   var keptBytes: Int { JournalLayout.keptForOutcomes + batches.preparedBytes }
 
-  /// The list that the values stand on.
   var list = ListFingerprint.none
   var listIsSettled = true
   var encoding = PropertyList.Encoding.xml
   var nextLook: UInt64 = 0
   /// Nil while nobody observes.
   var unreported: UnreportedChanges?
-  /// A list that was unreadable at the last look: once may be another program's write in progress, twice is damage.
+  /// Unreadable once may be another program's write in progress, twice is damage.
   var suspect: ListFingerprint?
 
-  /// The state of a list without a journal.
   mutating func begin(with content: consuming ListContent) {
     list = content.fingerprint
     listIsSettled = content.isSettled
@@ -44,7 +41,6 @@ struct EngineState: ~Copyable {
     suspect = nil
   }
 
-  /// `index` is the place in ``values``, if known.
   @inline(__always)
   mutating func set(_ name: String, _ form: PlainForm?, at index: Dictionary<String, PlainForm>.Index? = nil, weight: Int) {
     if unreported != nil { noteChange(of: name) }
@@ -53,7 +49,6 @@ struct EngineState: ~Copyable {
     if let index, let form { values.values[index] = form } else { values[name] = form }
   }
 
-  /// The weight of all values once `name` has `form`.
   @inline(__always)
   func weight(replacing name: String, by form: PlainForm?) -> Int {
     weight - Budget.weight(of: values[name], under: name) + Budget.weight(of: form, under: name)

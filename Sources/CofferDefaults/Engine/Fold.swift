@@ -36,8 +36,8 @@ struct Fold {
       underlying: error.underlying)
   }
 
-  /// Folds a long journal. A failure loses no acknowledged value: the journal keeps growing, and ``synchronize(scrubbing:)``, or
-  /// a write once the journal is full, reports the obstacle.
+  /// A failure loses no acknowledged value: the journal keeps growing, and ``synchronize(scrubbing:)``, or a write once the
+  /// journal is full, reports the obstacle.
   func quietly(_ journal: Journal) {
     do { try run(journal) } catch {
       engine.state.withLock { $0.foldAt = $0.spentBytes + JournalLayout.foldAt }
@@ -48,7 +48,7 @@ struct Fold {
     let values: [String: PlainForm]
     let encoding: PropertyList.Encoding
     let list: ListFingerprint
-    /// The journal's word, if nobody else changed the list since the last fold.
+    /// Nil if somebody else changed the list since the last fold.
     let pureWord: JournalWord?
   }
 
@@ -57,7 +57,7 @@ struct Fold {
     for _ in 0..<Self.attempts {
       guard let plan = try plan(journal, evenIfEmpty: scrubbing) else { return try tidy(journal) }
       guard let list = try write(plan, journal) else { continue }  // Another program rewrote the list meanwhile.
-      // Precedes the end of these batches' records, which are the last to name them.
+      // These batches' records are the last to name them.
       PreparedBatches(engine: engine).forgetFinished()
       try empty(journal, plan, list)
       try tidy(journal)
@@ -69,7 +69,7 @@ struct Fold {
       try engine.state.withLock { (state) throws(StoreError) in
         try engine.append(.write([(ReservedName.scrubPending, nil)]), &state, journal)
       }
-      // Again, so that the mark leaves the list too.
+      // So that the mark leaves the list too.
       return try run(journal)
     }
     throw StoreError(
@@ -77,7 +77,7 @@ struct Fold {
       cure: "end that program and try again; every value is safe in the journal")
   }
 
-  /// Folds if the mark is set. The next fold meets a failure again, and `doctor` reports readable remains.
+  /// The next fold meets a failure again, and `doctor` reports readable remains.
   func finishScrubbing(_ journal: Journal) {
     if engine.state.withLock({ $0.values[ReservedName.scrubPending] != nil }) { quietly(journal) }
   }
@@ -85,13 +85,13 @@ struct Fold {
   private static var attempts: Int { 8 }
 
   /// Limits the committed batches whose names folds keep because the deciding store could not be written, to some 10 KiB of the
-  /// journal. Older ones stay in that store, 16 bytes each.
+  /// journal.
   private static var mostFinished: Int { 64 }
 
   /// A fold that took longer, as in a process that was stopped meanwhile, is paced like one of five seconds.
   private static let longestPaced: UInt64 = 5_000_000_000
 
-  /// Nanoseconds since the last fold by any process, and that fold's duration.
+  /// In nanoseconds, of a fold by any process.
   var last: (age: UInt64, duration: UInt64) {
     engine.state.withLock { state in
       let age = CoarseClock.age(of: Int64(bitPattern: state.list.modified)) ?? .max  // Of no date, or of one to come.
@@ -117,7 +117,7 @@ struct Fold {
       values: state.values, encoding: state.encoding, list: state.list, pureWord: isPure ? state.seen : nil)
   }
 
-  /// Replaces the list, and returns the new one's fingerprint; nil if the list is not the plan's any more.
+  /// Nil if the list is not the plan's any more.
   private func write(_ plan: Plan, _ journal: Journal) throws(StoreError) -> ListFingerprint? {
     let data = PropertyList.encode(plan.values, as: plan.encoding)
     // After a power loss the journal must not hold less than the new list: a part of it, replayed over the list, would bring old
@@ -136,12 +136,12 @@ struct Fold {
         engine.calls.reached?(.listWritten)
         // Another journal at the name is folded under another lock: one fold would replace the other's list by an older one.
         if try Relocation(engine: engine).hasMoved(journal) { throw journal.overtaken }
-        // The new file's own: a moment later another program's may be at the path.
+        // A moment later another program's file may be at the path.
         list = ListFingerprint(new)
       },
       isExpected: { found in
         guard ListFingerprint(found) == plan.list else { return false }
-        // It holds the known values: a concurrent look need not read it, and must not take this process's writes for another's.
+        // A concurrent look need not read it, and must not take this process's writes for another's.
         if let list { engine.state.withLock { $0.list = list } }
         return true
       })
@@ -162,8 +162,8 @@ struct Fold {
     try journal.synchronize()
   }
 
-  /// Returns to the front of a long journal that has nothing for the list, because batches were dropped or a fold put kept
-  /// records behind the others.
+  /// Frees a long journal that has nothing for the list, because batches were dropped or a fold put kept records behind the
+  /// others.
   private func tidy(_ journal: Journal) throws(StoreError) {
     try journal.completeFold()
     let isLong = try engine.state.withLock { (state) throws(StoreError) in

@@ -9,13 +9,12 @@ final class IdleFold: Sendable {
   private let lastWrite = Atomic<UInt64>(0)
   private let firstWrite = Atomic<UInt64>(0)
 
-  /// Long enough to join the writes of one user action, short enough for the promise of a second.
+  /// Long enough to join the writes of one user action.
   static let quiet: UInt64 = 250_000_000
-  /// Under steady writes a fold comes after this time, which leaves the fold some of the second.
+  /// Leaves the fold some of the second under steady writes.
   private static let longest: UInt64 = 750_000_000
-  /// Between attempts at a fold that fails again and again, which cost little then.
   private static let longestPause: UInt64 = 60_000_000_000
-  /// Under steady writes a large list is folded less often: folds take at most one part in this many.
+  /// Under steady writes, folds of a large list take at most one part in this many.
   private static let share: UInt64 = 10
 
   static func pause(after pause: UInt64) -> UInt64 { min(2 * pause, longestPause) }
@@ -31,7 +30,7 @@ final class IdleFold: Sendable {
     guard engine.options.withLock({ $0.foldsWhenIdle }), !isScheduled.exchange(true, ordering: .relaxed) else { return }
     firstWrite.store(now, ordering: .relaxed)
     do throws(StoreError) {
-      // The engine stays alive until the fold is done, even without its stores.
+      // Even without its stores, the engine lives until the fold is done.
       try DetachedThread.start(stackBytes: Self.stackBytes, place: engine.files.list) { [self] in
         var pause: UInt64? = Self.quiet
         while let wait = pause {
@@ -42,7 +41,7 @@ final class IdleFold: Sendable {
     } catch { isScheduled.store(false, ordering: .relaxed) }  // No thread to be had: the next write tries again.
   }
 
-  /// Room for a fold of the deepest nested values.
+  /// For a fold of the deepest nested values.
   private static let stackBytes = 1 << 20
 
   private func isDue(_ engine: DefaultsEngine) -> Bool {
@@ -50,7 +49,7 @@ final class IdleFold: Sendable {
     let quietFor = now - min(now, lastWrite.load(ordering: .relaxed))
     let dirtyFor = now - min(now, firstWrite.load(ordering: .relaxed))
     let (foldAge, foldTime) = Fold(engine: engine).last
-    // A writer that waits for the lock looks idle too, and a fold would keep all others waiting: the pace holds for both.
+    // A writer that waits for the lock looks idle too, and a fold would keep all others waiting.
     return foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
   }
 
@@ -58,8 +57,8 @@ final class IdleFold: Sendable {
   private func fold(_ engine: DefaultsEngine, after pause: UInt64) -> UInt64? {
     isScheduled.store(false, ordering: .relaxed)
     do { try Fold(engine: engine).synchronize(telling: false) } catch {
-      // A failure loses nothing, and the next synchronize() reports it. A passing cause, such as a full disk, a lock, or a list
-      // that cannot be written, is tried again: perhaps nobody writes any more.
+      // A failure loses nothing, and the next synchronize() reports it. A passing cause, such as a full disk or a lock, is tried
+      // again: perhaps nobody writes any more.
       guard error.kind != .afterFork, error.kind != .closed, !isScheduled.exchange(true, ordering: .relaxed) else { return nil }
       return Self.pause(after: pause)
     }

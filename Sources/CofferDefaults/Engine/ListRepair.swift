@@ -7,7 +7,7 @@ internal import SystemPackage
 struct ListRepair {
   let engine: DefaultsEngine
 
-  /// Repairs the list if `error` says that it is damaged and the policy allows it; true when a second attempt makes sense.
+  /// True when a second attempt makes sense.
   @inline(never)
   func heal(after error: StoreError) throws(StoreError) -> Bool {
     guard isListDamage(error), !engine.isReadOnly, engine.options.withLock({ $0.damage }) != .fail else { return false }
@@ -68,7 +68,7 @@ struct ListRepair {
 enum Quarantine {
   private static let chunk = 1 << 16
 
-  /// Copies `file` durably to `<name>.damaged-<time>` beside it, and returns the copy's path.
+  /// Copies `file` durably, and returns the copy's path.
   @discardableResult
   static func keep(_ file: FilePath, _ calls: SystemCalls) throws(StoreError) -> FilePath {
     let source = calls.open(file.string, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
@@ -90,7 +90,6 @@ enum Quarantine {
     let stamp = Date().formatted(.iso8601.year().month().day().time(includingFractionalSeconds: false).timeSeparator(.omitted))
     let name = "\(file.lastName ?? "").damaged-\(stamp)"
     var place = file.parent.appending(name)
-    // One second has room for many.
     for number in 2...1000 {
       let fd = calls.open(place.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
       if fd >= 0 { return (fd, place) }

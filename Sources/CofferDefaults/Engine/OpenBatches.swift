@@ -4,15 +4,13 @@ internal import SystemPackage
 
 /// The batches that the journal's records name: open ones, and committed ones whose names another store may still remember.
 struct OpenBatches {
-  /// Batches without an outcome in the journal, oldest first.
+  /// Without an outcome in the journal, oldest first.
   private(set) var prepared: [Record.Prepared] = []
-  /// Their bytes in the journal.
   private(set) var preparedBytes = 0
-  /// Committed batches, oldest first: the deciding store may still remember them.
+  /// Committed, oldest first: the deciding store may still remember them.
   private(set) var finished: [(id: TransactionID, place: String)] = []
-  /// The names in ``prepared``: they have their old values until the outcome is known.
+  /// These names have their old values until the outcome is known.
   private var undecided: [String: TransactionID] = [:]
-  /// Why an outcome could not be learned.
   private var unresolvable: [TransactionID: StoreError] = [:]
   private var nextResolution: UInt64 = 0
 
@@ -21,7 +19,6 @@ struct OpenBatches {
   @inline(__always)
   func isUndecided(_ name: String) -> Bool { !undecided.isEmpty && undecided[name] != nil }
 
-  /// Throws when the value of `name` depends on an outcome that could not be learned.
   func checkDecided(_ name: String, _ place: FilePath) throws(StoreError) {
     guard let id = undecided[name], let cause = unresolvable[id] else { return }
     throw StoreError(
@@ -31,7 +28,6 @@ struct OpenBatches {
 
   // MARK: What records say
 
-  /// The records are about to be read anew.
   mutating func beginAgain() {
     prepared = []
     preparedBytes = 0
@@ -72,29 +68,28 @@ struct OpenBatches {
   }
 
   mutating func couldNotResolve(_ id: TransactionID, _ error: StoreError, nextAttempt: UInt64) {
-    // If the journal has the outcome and only its sync failed, there is nothing left to learn.
+    // The journal has the outcome, and only its sync failed.
     guard prepared.contains(where: { $0.id == id }) else { return }
     unresolvable[id] = error
     nextResolution = nextAttempt
   }
 
-  /// Asks for all outcomes again at the next occasion, because of a new lookup. False if none is open.
+  /// False if no outcome is open.
   mutating func askAgain() -> Bool {
     nextResolution = 0
     return !prepared.isEmpty
   }
 
-  /// Notes that the store that decides `id` has answered.
   mutating func learn(_ id: TransactionID) { unresolvable[id] = nil }
 
   // MARK: Committed ones
 
-  /// Notes that the deciding stores have forgotten `ids`.
+  /// Their deciding stores have forgotten `ids`.
   mutating func forget(_ ids: Set<TransactionID>) { finished.removeAll { ids.contains($0.id) } }
   mutating func forgetFinished() { finished = [] }
   mutating func keepFinished(_ count: Int) { finished = finished.suffix(count) }
 
-  /// Keeps the names of committed batches, without their changes, which the list has.
+  /// Without the changes, which the list has.
   func finishedRecords(except known: Set<TransactionID> = []) -> [Record] {
     finished.filter { !known.contains($0.id) }
       .flatMap { [.prepare(.init(id: $0.id, place: $0.place, changes: [])), .commit($0.id)] }

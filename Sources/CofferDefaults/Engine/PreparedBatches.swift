@@ -23,11 +23,11 @@ struct PreparedBatches {
         (state) throws(StoreError) -> [Record.Change] in
         try engine.effects(of: changes, if: expectations, &state)
       }
-      // Either outcome changes nothing here, so nobody need ask for it.
+      // Either outcome changes nothing here.
       guard !effective.isEmpty else { return try engine.deciding.make(decision, nil) }
       let batch = Record.Prepared(id: id, place: decision.place, changes: effective, cause: cause)
       try prepare(batch, journal)
-      // After the decision there is no way back, so the file must still be the one at work.
+      // There is no way back after the decision.
       guard try !Relocation(engine: engine).hasMoved(journal) else {
         abandon(id, journal)
         throw journal.overtaken
@@ -40,7 +40,7 @@ struct PreparedBatches {
     engine.idle.wrote(engine)
   }
 
-  /// Compares and decides where nothing can be written: under the lock, if there is a journal to lock.
+  /// Used where nothing can be written. Holds the lock, if there is a journal to lock.
   func compare(_ expectations: [String: PlainForm?], then decision: Decision?) throws(StoreError) {
     try engine.checkProcess()
     try engine.deciding.check(engine.files.list.string)
@@ -61,7 +61,7 @@ struct PreparedBatches {
 
   private func prepare(_ batch: Record.Prepared, _ journal: Journal) throws(StoreError) {
     try engine.state.withLock { (state) throws(StoreError) in
-      // Room for the outcome is taken first: once the decision is made, a full disk must not stand in the way.
+      // Once the decision is made, a full disk must not stand in the way.
       try journal.reserve(state.seen.end + Record.prepare(batch).count + Record.commit(batch.id).count)
       try engine.append(.prepare(batch), &state, journal)
     }
@@ -72,7 +72,7 @@ struct PreparedBatches {
     engine.calls.reached?(.prepared)
   }
 
-  /// Returns if a decision whose call failed was made durably all the same; otherwise throws the caller's error.
+  /// Returns if a decision whose call failed was made durably all the same.
   private func judge(_ batch: Record.Prepared, _ error: StoreError, _ journal: Journal) throws(StoreError) {
     guard error.kind == .outcomeUnknown else {
       abandon(batch.id, journal)
@@ -92,8 +92,8 @@ struct PreparedBatches {
       cure: "try again", underlying: error)
   }
 
-  /// The decision was not made, and will not be. If even this cannot be written, the next process finds no decision and drops the
-  /// batch. The caller gets the decision's error.
+  /// If even this cannot be written, the next process finds no decision and drops the batch. The caller gets the decision's
+  /// error.
   private func abandon(_ id: TransactionID, _ journal: Journal) {
     do { try engine.state.withLock { (state) throws(StoreError) in try engine.append(.drop(id), &state, journal) } } catch {}
     // Otherwise a program whose transactions fail again and again would fill the journal.
@@ -104,7 +104,7 @@ struct PreparedBatches {
     if engine.state.withLock({ engine.wantsFold($0) }) { Fold(engine: engine).quietly(journal) }
   }
 
-  /// The decision was made. Its record in the other store must outlive a power loss until this is durable.
+  /// The decision's record in the other store must outlive a power loss until this is durable.
   private func finish(_ id: TransactionID, _ journal: Journal) throws(StoreError) {
     do {
       try engine.state.withLock { (state) throws(StoreError) in try engine.append(.commit(id), &state, journal) }
@@ -170,7 +170,7 @@ struct PreparedBatches {
   }
 
   /// Makes the deciding stores forget the batches in `ids`, or those that the journal has as committed. The batches' changes are
-  /// durable, in the list or, for `ids`, in the journal: a store that forgot too early would leave a batch to be dropped.
+  /// durable: a store that forgot too early would leave a batch to be dropped.
   ///
   /// Never throws: a remaining record says nothing of items, and is forgotten after a later fold.
   func forgetFinished(_ ids: Set<TransactionID>? = nil) {
@@ -183,7 +183,7 @@ struct PreparedBatches {
     }
   }
 
-  /// For readers that met undecided names: settles them if the lock is free, for their process has died then.
+  /// If the lock is free, the process of the undecided batches has died.
   func settleAbandoned() throws(StoreError) {
     try engine.checkProcess()
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in

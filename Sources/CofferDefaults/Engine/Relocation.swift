@@ -12,7 +12,6 @@ internal import SystemPackage
 struct Relocation {
   let engine: DefaultsEngine
 
-  /// A process's knowledge of the files before they were replaced.
   struct Knowledge: Sendable {
     let values: [String: PlainForm]
     let prepared: [Record.Prepared]
@@ -25,13 +24,13 @@ struct Relocation {
     return try journal.isGone()
   }
 
-  /// Whether the domain of `journal` was removed, and nobody has remade it at the origin's current target.
+  /// Nobody has remade the domain at the origin's current target.
   func isRemovedForGood(_ journal: Journal) throws(StoreError) -> Bool {
     guard try journal.memory.use == .removed else { return false }
     return try FileStatus(ofLinkAt: currentFiles().journal) == nil
   }
 
-  /// The files at the origin's current target. A missing folder is not made: it was moved or removed with its files.
+  /// A missing folder is not made: it was moved or removed with its files.
   private func currentFiles(makingFolder: Bool = false) throws(StoreError) -> ListFiles {
     try ListFiles(resolving: engine.origin, makingFolder: makingFolder)
   }
@@ -53,8 +52,8 @@ struct Relocation {
     }
   }
 
-  /// Whether `error` means a held lock, a full disk or another replacement, which other calls handle. A process that could not
-  /// make a journal when it opened the domain keeps reading if it still cannot.
+  /// A held lock, a full disk or another replacement are left to other calls. A process that could not make a journal when it
+  /// opened the domain keeps reading if it still cannot.
   private func mayPass(_ error: StoreError, hasJournal: Bool) throws(StoreError) -> Bool {
     let isWaited = [.busy, .noSpace, .moved].contains(error.kind)
     if hasJournal || engine.isReadOnly { return hasJournal && isWaited }
@@ -75,7 +74,7 @@ struct Relocation {
       var mayMake = true
       if let old, isForWriting {
         mayMake = try !makeAnew(old, again: patience.isOver, in: files, until: deadline)
-        // The successor is gone as well: processes that have it open are about to make the next one.
+        // Processes that have the successor open are about to make the next one.
         if !patience.isOver, try old.isItself, try old.memory.load(.successor) != 0,
           try FileStatus(ofLinkAt: files.journal) == nil
         {
@@ -140,7 +139,7 @@ struct Relocation {
     return true
   }
 
-  /// Whether `old` is in use, or has a successor. An overwritten journal cannot tell.
+  /// An overwritten journal cannot tell.
   private func holdsAll(_ old: Journal) throws(StoreError) -> Bool {
     guard try !isReplaced(old) else { return false }
     let use = try old.memory.use, successor = try old.memory.load(.successor)
@@ -151,11 +150,11 @@ struct Relocation {
     try engine.state.withLock { (state) throws(StoreError) in try journal.isReplaced(state.seen, state.last) }
   }
 
-  /// Whether `old` may be the only place of acknowledged values that the list lacks, while there is no other journal yet.
+  /// Whether `old` may be the only place of acknowledged values that the list lacks.
   private func mustStay(_ old: Journal, until new: Journal?) throws(StoreError) -> Bool {
     if engine.isReadOnly { return false }
     if let new, new.isWritable || !old.isWritable || new.file.isSameFile(as: old.file) { return false }
-    // An overwritten journal says nothing of itself; the process's memory of it still counts.
+    // The process's memory of an overwritten journal still counts.
     guard try old.isItself else { return new == nil }
     let use = try old.memory.use
     return new == nil ? use != .removed : use == .current
@@ -171,7 +170,7 @@ struct Relocation {
     return known
   }
 
-  /// Makes `new`, or none, the current journal. The caller holds its lock if it can be written.
+  /// The caller holds the lock of `new`, if it can be written.
   private func goOn(
     with new: Journal?, in files: ListFiles, _ writer: inout DefaultsEngine.WriterState
   ) throws(StoreError) {
@@ -189,19 +188,17 @@ struct Relocation {
     }
   }
 
-  /// This process's knowledge and the remaining content of `old`, to compare with `new`. Nil if `new` certainly has it.
+  /// Nil if `new` certainly has all of it.
   private func knowledge(
     of old: Journal, _ state: inout EngineState, before new: Journal
   ) throws(StoreError) -> Knowledge? {
     if engine.isReadOnly { return nil }
     var whole: Journal?
-    // Bytes written over it since are the ones to compare with.
     if try !old.isReplaced(state.seen, state.last) {
       let isSame = old.file.isSameFile(as: new.file)
       // In another folder, such as one of links to the same files, the list may differ.
       if isSame, let folder = new.folder, old.folder?.isSameFile(as: folder) ?? false { return nil }
       if try old.memory.use == .removed { return nil }
-      // Or it was made from the successor, which was deleted.
       let successor = try old.memory.load(.successor), generation = new.number.load(ordering: .relaxed) &- successor
       if successor != 0, generation < Self.mostHeirs { return nil }
       // Unreadable parts are known to other processes, or to none.
@@ -210,7 +207,7 @@ struct Relocation {
     return Knowledge(values: state.values, prepared: state.batches.prepared, whole: whole)
   }
 
-  /// A journal may be deleted this many times while a process sleeps.
+  /// Deletions that a process may sleep through.
   private static let mostHeirs: UInt64 = 1 << 20
 
   /// Notes the known values that are missing. The caller holds the lock of `journal`.
@@ -242,7 +239,6 @@ struct Relocation {
     try old.memory.store(journal.number.load(ordering: .relaxed), .successor)
   }
 
-  /// Throws once, with the names of the missing values.
   func tell(_ writer: inout DefaultsEngine.WriterState) throws(StoreError) {
     guard !writer.missing.isEmpty else { return }
     let names = writer.missing.sorted()
@@ -256,6 +252,6 @@ struct Relocation {
       cure: "look at what is there, and set these keys again where you need to; nothing was changed")
   }
 
-  /// A message has no room for more names.
+  /// A message has no room for more.
   private static let mostNames = 50
 }

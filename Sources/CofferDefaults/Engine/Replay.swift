@@ -3,19 +3,17 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// Applies the journal's records to the known values of the domain, without the file's lock.
+/// Applies the journal's records to the known values, without the file's lock.
 struct Replay {
   let engine: DefaultsEngine
 
-  /// Applies the records after `state.seen`.
-  ///
-  /// - Throws: ``Journal/overtaken`` if the file does not continue from there; `.damaged` and others.
+  /// - Throws: ``Journal/overtaken`` if the file does not continue from `state.seen`; `.damaged` and others.
   func catchUp(_ state: inout EngineState, _ journal: Journal) throws(StoreError) {
     do { try followWord(&state, journal) } catch {
       guard error.place == journal.path.string, try journal.isReplaced(state.seen, state.last) else { throw error }
       throw journal.overtaken
     }
-    // The journal was given up with the last word; later records are in another one.
+    // Later records are in another journal.
     if try journal.memory.isRetired() { state.nextLook = 0 }
   }
 
@@ -26,7 +24,7 @@ struct Replay {
     let word = try journal.wholeWord()
     if word.epoch != state.seen.epoch, try !followFold(&state, journal, word) {
       let content = try ListContent.read(engine.files.list, engine.calls), list = try journal.memory.list
-      // Copied or not, it is the list that the records follow.
+      // The records follow this list, copied or not.
       isWhole = content.fingerprint.modified == list.modified && content.fingerprint.size == list.size
       if isWhole { state.begin(with: content) }
       state.batches.beginAgain()
@@ -86,8 +84,7 @@ struct Replay {
     state.seen = state.seen.advanced(by: offset)
   }
 
-  /// Follows a fold without reading the list, if `state` and the remaining folded records make up exactly the written values;
-  /// false if they do not.
+  /// True if `state` and the remaining folded records make up exactly the written values.
   private func followFold(_ state: inout EngineState, _ journal: Journal, _ word: JournalWord) throws(StoreError) -> Bool {
     let folded = JournalWord(rawValue: try journal.memory.load(.foldedFrom))
     guard folded.isWhole, folded.epoch == state.seen.epoch, state.seen != .never, state.seen.end <= folded.end else {
@@ -110,7 +107,6 @@ struct Replay {
     state.list = list
     state.listIsSettled = true
     state.isJournalled = false
-    // The folding process has seen to them.
     state.batches.forgetFinished()
     state.start = start
     state.seen = JournalWord(epoch: word.epoch, end: start)
@@ -118,17 +114,17 @@ struct Replay {
     return true
   }
 
-  /// Builds `state` anew from the list and the whole journal; false when a fold came in between.
+  /// False when a fold came in between.
   func reload(_ state: inout EngineState, _ content: consuming ListContent) throws(StoreError) -> Bool {
     guard let journal = state.journal else {
       state.begin(with: content)
       return true
     }
-    // Read after the list: a fold between the two leaves a list that is newer than these records, and they say the same.
+    // A fold between the two leaves a list that is newer than these records, and they say the same.
     let word = try journal.wholeWord()
     let start = try journal.memory.start(of: word), seed = try journal.memory.seed(of: word.epoch)
     guard start <= word.end else {
-      // Only a fold that came in between explains it.
+      // A fold explains it.
       if try journal.word() == word { throw journal.memory.damagedHeader }
       return false
     }
@@ -149,9 +145,8 @@ struct Replay {
     return try readTail(&state, journal, to: word)
   }
 
-  /// The author of the record at the head of `bytes`; its cause is known when it is applied. The writer's numbers may be this
-  /// process's own, if another of its engines or a process of another container wrote: this engine's own records never come from
-  /// the file.
+  /// The writer's numbers may be this process's own, if another of its engines or a process of another container wrote: this
+  /// engine's own records never come from the file.
   private func author(_ bytes: UnsafeRawBufferPointer) -> UnreportedChanges.Author {
     let author = Record.writer(bytes)
     let isHere =
@@ -170,7 +165,6 @@ struct ForeignChanges {
   /// - Throws: ``Journal/overtaken`` before anything of the list is known; `.moved` too if there was no journal, and there may be
   ///   one now.
   func look(_ state: inout EngineState, _ now: UInt64, following: Bool) throws(StoreError) {
-    // Without a journal, every read looks for one.
     state.nextLook = state.journal == nil ? 0 : now + CoarseClock.lookInterval
     if following {
       guard let journal = state.journal else {
@@ -199,7 +193,7 @@ struct ForeignChanges {
     }
   }
 
-  /// Whether there is a journal by now, or one can be made, perhaps at the origin's current target.
+  /// A journal can perhaps be made at the origin's current target.
   private func mayHaveJournal() throws(StoreError) -> Bool {
     let files = engine.files
     if engine.isReadOnly { return true }
@@ -208,7 +202,7 @@ struct ForeignChanges {
     return try files.isWritable()
   }
 
-  /// Reads the list again if it is not the one that `state` stands on; true when it was read.
+  /// True when the list was read.
   ///
   /// - Throws: ``Journal/overtaken`` if the journal lost its name meanwhile: both may have been replaced.
   @discardableResult

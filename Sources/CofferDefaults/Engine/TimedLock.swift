@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// A lock among this process's threads that waits as long as the file's lock does. A thread whose turn does not come gets the
-/// error on time, without waiting for those before it to get theirs.
+/// Waits as long as the file's lock does. A thread whose turn does not come gets the error on time, without waiting for those
+/// before it.
 struct TimedLock<Value: ~Copyable>: ~Copyable {
   private let value: Mutex<Value>
 
@@ -12,8 +12,7 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
 
   /// - Parameter deadline: until when to wait, here and in later steps; by default ``FileLock/patience`` from the call on.
   /// - Parameter busy: the error for a wait in vain.
-  /// - Parameter body: gets the value, and the deadline if there was a wait already.
-  /// - Throws: `busy`, and the error of `body`.
+  /// - Parameter body: gets the deadline if there was a wait already.
   @inline(__always)
   func withLock<Result>(
     until deadline: LockDeadline? = nil, busy: () -> StoreError,

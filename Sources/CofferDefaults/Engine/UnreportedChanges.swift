@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// A domain's changes since the last report to observers. Kept under the state's lock, only while somebody observes.
+/// Kept under the state's lock, only while somebody observes.
 struct UnreportedChanges {
   struct Author {
     var cause = Record.Cause.write
@@ -13,13 +13,13 @@ struct UnreportedChanges {
   }
 
   private struct Entry {
-    /// The value that was last reported.
+    /// The last reported value.
     let before: PlainForm?
     let author: Author
     let number: UInt64
   }
 
-  /// Tells one period of observation from the next.
+  /// The period of observation.
   let id: UInt64
   /// Of the record that is being applied.
   var author = Author.here
@@ -40,7 +40,6 @@ struct UnreportedChanges {
 
   func noteMove() { moved() }
 
-  /// Called before the value of `name` changes from `value`.
   mutating func note(_ name: String, from value: PlainForm?) {
     wakeOnce()
     lastNumber += 1
@@ -48,14 +47,12 @@ struct UnreportedChanges {
     entries[name] = Entry(before: before, author: author, number: lastNumber)
   }
 
-  /// Called before all values are read anew.
   mutating func noteReading(over values: consuming [String: PlainForm]) {
     wakeOnce()
     if former == nil { former = values }
   }
 
-  /// The unreported changes, oldest first: each name once, with its last author. Names that have their old value again are left
-  /// out.
+  /// Oldest first: each name once, with its last author. Names that have their old value again are left out.
   mutating func take(now values: [String: PlainForm]) -> [Change] {
     if let former { noteDifferences(former, values) }
     former = nil
@@ -126,7 +123,7 @@ struct LayeredChanges: Sendable {
   private func isHidden(_ name: String, _ depth: Int) -> Bool {
     if arguments[name] != nil || environment?.value(for: name) != nil { return true }
     for engine in engines.prefix(depth) {
-      // An unreadable layer hides nothing: the reader shall come and see.
+      // An unreadable layer hides nothing: the reader must look.
       do throws(StoreError) { if try engine.load(name) != nil { return true } } catch { return false }
     }
     return false

@@ -57,7 +57,7 @@ enum FormCodec {
     case .unsigned: return input.number(UInt64.self).map { .unsigned($0) }
     case .real: return input.number(UInt64.self).map { .real(Double(bitPattern: $0)) }
     case .date:
-      // A list cannot hold a date that is no number: folded into one, it would make the whole list unreadable.
+      // Folded into a list, a date that is no number would make the whole list unreadable.
       guard let seconds = input.number(UInt64.self).map(Double.init(bitPattern:)), seconds.isFinite else { return nil }
       return .date(Date(timeIntervalSinceReferenceDate: seconds))
     case .string: return input.text().map { .string($0) }

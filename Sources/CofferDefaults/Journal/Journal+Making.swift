@@ -3,12 +3,11 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-// A journal gets its own name only once it is whole and durable. So an empty or short file at a journal's name is damage, never
-// the result of a death.
+// A journal gets its name only once it is whole and durable: an empty or short file there is damage, never the result of a death.
 extension Journal {
   /// Makes an empty journal at `path`, or finds another process's; false if this user may not.
   ///
-  /// - Parameter old: a deleted journal whose lock the caller holds. The new one gets its content, prepared batches too.
+  /// - Parameter old: a deleted journal whose lock the caller holds, and whose content the new one gets.
   static func make(
     at path: FilePath, of old: Journal? = nil, _ calls: SystemCalls, until deadline: LockDeadline?
   ) throws(StoreError) -> Bool {
@@ -32,7 +31,6 @@ extension Journal {
           _ = calls.unlink(draft.string)  // The next maker overwrites it.
           return false
         }
-        // Otherwise somebody has put a journal back meanwhile.
         guard result == -EEXIST else { throw StoreError(errno: -result, "give the journal its name", place: path) }
       }
     } catch {
@@ -45,9 +43,8 @@ extension Journal {
 
   private static let draftSuffix = "-new"
 
-  /// The bytes of a new journal in `file`, or of the successor of `old`.
   private static func head(of file: FileStatus, _ old: Journal?) throws(StoreError) -> [UInt8] {
-    // Written out: on some file systems an allocated page that was never written may still need a block elsewhere.
+    // On some file systems an allocated page that was never written may still need a block elsewhere.
     var head = try old?.content() ?? [UInt8](repeating: 0, count: JournalLayout.headerBytes)
     let number = old.map { $0.number.load(ordering: .relaxed) &+ 1 } ?? .random(in: 1 ... .max)
     var fields: [(JournalLayout.Field, UInt64)] = [

@@ -4,11 +4,10 @@ internal import Synchronization
 internal import SystemPackage
 
 extension Journal {
-  /// Opens the journal of `files`, or makes it. Waits for a lock until `deadline`, and gives a journal that another program is
-  /// writing a moment to become whole.
+  /// Opens the journal of `files`, or makes it. Gives a journal that another program is writing a moment to become whole.
   ///
   /// - Parameter mayMake: whether to make a missing journal. Otherwise `.moved` is thrown.
-  /// - Parameter overwritten: a journal that is known to have been written over.
+  /// - Parameter overwritten: a journal that is known to have been overwritten.
   /// - Returns: nil when there is none and the place is read-only.
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`,
   ///   `.newerFormat`.
@@ -41,7 +40,6 @@ extension Journal {
       }
       let journal = try Journal(fd, status, path: path, isWritable: isWritable, calls: calls)
       if try journal.prepare(overwritten, until: deadline) { return journal }
-      // Its name was taken away during the wait for its lock.
       if !mayMake { throw gone(path) }
     }
   }
@@ -80,21 +78,21 @@ extension Journal {
   }
 
   /// A journal gets its name only with its first room for records, durably, and never shrinks: not even a power loss explains a
-  /// shorter one. (Reading a header behind a file's end would end the process.)
+  /// shorter one. (Reading behind a file's end would end the process.)
   private static func checkSize(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
     guard status.size < JournalLayout.smallestBytes else { return }
     throw StoreError(
       .damaged, "the journal has \(status.size) bytes, fewer than any journal has", place: path.string, cure: damageCure)
   }
 
-  /// Whether it is too short for a journal or begins with zeros, as a file does while it is copied.
+  /// As a file is while it is copied.
   private static func isUnfinished(_ fd: Int32, _ status: FileStatus, _ calls: SystemCalls) -> Bool {
     guard status.size >= JournalLayout.smallestBytes else { return true }
     var magic: UInt64 = 0
     return withUnsafeMutableBytes(of: &magic) { calls.read(fd, $0, JournalLayout.Field.magic.rawValue) } == 8 && magic == 0
   }
 
-  /// Brings the header into order under the lock; false when the file is no longer the one at its path.
+  /// False when the file is no longer the one at its path.
   private func prepare(_ overwritten: Journal?, until deadline: LockDeadline?) throws(StoreError) -> Bool {
     try checkFormat()
     guard isWritable else {
@@ -107,7 +105,7 @@ extension Journal {
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return false }
     let use = try memory.use
     if use == .removed {
-      // Its owner died before it could remove the name, and nobody else would.
+      // Its owner died before it could remove the name.
       try remove()
       return false
     }
@@ -133,7 +131,6 @@ extension Journal {
     guard result == 0 || result == -ENOENT else { throw StoreError(errno: -result, "remove the journal", place: path) }
   }
 
-  /// Throws if the format is another one or the header was overwritten.
   func checkFormat() throws(StoreError) {
     guard try memory.load(.magic) == JournalLayout.magic else { throw memory.damagedHeader }
     let version = try memory.load(.version)
@@ -156,7 +153,7 @@ extension Journal {
   /// copy's header and records are of two moments, only the list counts.
   private func repair(_ isForeign: Bool) throws(StoreError) {
     let word = try wholeWord()
-    // Read after the word: others may write meanwhile, and take room before they say so.
+    // Read after the word: others may take room meanwhile before they say so.
     let status = try FileStatus(of: fd, place: path)
     let size = status.size
     if !isForeign, BootID.current.isKnown, try memory.boot == .current { return try check(word, status) }
@@ -191,7 +188,7 @@ extension Journal {
     if isDoubtful { try reserve(range.upperBound) }
     var begin = range.lowerBound
     while begin < range.upperBound {
-      // Block by block: a store into a hole, which a copied file may have, ends the process if the disk is full.
+      // A store into a hole, which a copied file may have, ends the process if the disk is full.
       let end = min((begin / Self.blockBytes + 1) * Self.blockBytes, range.upperBound)
       let isBlank = try withRecords(begin..<end) { (bytes) throws(StoreError) in bytes.allSatisfy { $0 == 0 } }
       if isDoubtful || !isBlank {
@@ -203,7 +200,6 @@ extension Journal {
     }
   }
 
-  /// The usual size of a block on the disk.
   private static let blockBytes = 4096
 
   /// Without a power loss, committed bytes are there.
@@ -214,15 +210,14 @@ extension Journal {
         .damaged, "the journal ends at byte \(size) and holds \(word.end + JournalLayout.headerBytes)", place: path.string,
         cure: Self.damageCure)
     }
-    // A file that was cut short, or a copy, may have fewer blocks than it says: a store into a hole, or behind the end, would end
-    // the process.
+    // A store into a hole, or behind the end, of a copied or shortened file would end the process.
     guard isWritable else { return }
     let allocated = Int(clamping: try memory.load(.allocated))
     if allocated > min(size, status.blockBytes) { try memory.store(Self.trusted(size), .allocated) }
   }
 
   /// The bytes of a file of `size` that certainly have blocks, if it may be a copy: copying tools make holes of unwritten parts.
-  /// A store into a hole ends the process if the disk is full, and reserving existing blocks costs next to nothing.
+  /// Reserving existing blocks costs next to nothing.
   private static func trusted(_ size: Int) -> UInt64 {
     #if canImport(Darwin)
       UInt64(size)  // There, blocks are taken by writing zeros.

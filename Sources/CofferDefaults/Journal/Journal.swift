@@ -3,7 +3,7 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// The journal of one property list: a hidden file beside it with records that are not in the list yet.
+/// A hidden file beside a property list, with records that are not in the list yet.
 ///
 /// Every change happens under its lock. Readers take no lock: they compare the word.
 final class Journal: Sendable {
@@ -11,18 +11,15 @@ final class Journal: Sendable {
   let isWritable: Bool
   let memory: JournalMemory
   let fd: Int32
-  /// The file as it was opened: its identity never changes.
   let file: FileStatus
   let calls: SystemCalls
-  /// The holder in the header.
   private let process = UInt64(UInt32(bitPattern: getpid()))
-  /// The folder that it was opened in.
   let folder: FileStatus?
-  /// Its number when it was opened. If the file has another, or none, it was overwritten or cut short.
+  /// Its number when it was opened. If the file has another, it was overwritten or cut short.
   let number = Atomic<UInt64>(0)
   /// Whether it is known to be no longer at work.
   let isOver = Atomic(false)
-  /// The file has at least this many bytes, so a mapping may be read so far.
+  /// A mapping may be read so far.
   private let knownBytes = Atomic<Int>(0)
   /// The word of a journal that this process may not repair; zero if the file's own counts.
   let scanned = Atomic<UInt64>(0)
@@ -60,12 +57,12 @@ final class Journal: Sendable {
 
   /// Releases the lock, and notifies watchers.
   ///
-  /// A watcher sets a flag in the header and then reads the word; a writer stores the word and then reads the flag. One of the
-  /// two sees the other's store if no load overtakes the same thread's store: the watcher's is an atomic exchange, and the writer
-  /// makes a system call in between, in which the kernel takes a spin lock. So writers pay one load while nobody watches.
+  /// A watcher sets a flag in the header and then reads the word; a writer stores the word and then reads the flag. One sees the
+  /// other's store if no load overtakes the same thread's store: the watcher's is an atomic exchange, and the writer makes a
+  /// system call in between, in which the kernel takes a spin lock. So writers pay one load while nobody watches.
   ///
   /// The ringing writer clears the flag, and the watcher sets it again when it wakes: many writes cost few bells, and a watcher
-  /// that died costs one. A writer that dies before it rings thereby closes the file, which file watches report too.
+  /// that died costs one. A writer that dies before it rings closes the file, which file watches report too.
   @inline(__always)
   func unlock() {
     FileLock.release(fd, calls)
@@ -87,10 +84,10 @@ final class Journal: Sendable {
     do { return UInt32(truncatingIfNeeded: try memory.load(.holder)) } catch { return nil }  // Only a name for a message.
   }
 
-  /// Whether to open the journal anew: it was given up or overwritten, its name is gone or another file's, or a writer has
-  /// repaired it since this reader could only scan it.
+  /// Whether to open the journal anew: it was given up or overwritten, lost its name, or was repaired since this reader could
+  /// only scan it.
   func isGone() throws(StoreError) -> Bool {
-    // It may well have other names: a backup's, or one that it was moved to.
+    // It may have other names: a backup's, or one that it was moved to.
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return true }
     guard let now = try FileStatus(at: path.folder), folder?.isSameFile(as: now) ?? false else { return true }
     guard try isItself else { return true }
@@ -100,13 +97,12 @@ final class Journal: Sendable {
     return try memory.isOf(file)
   }
 
-  /// Whether the file still has the number that it was opened with.
   @inline(__always)
   var isItself: Bool {
     get throws(StoreError) { try memory.load(.number) == number.load(ordering: .relaxed) }
   }
 
-  /// Whether the file does not continue from `seen`, whose last record is `last`: other bytes were written over it.
+  /// Whether other bytes were written over the record `last`, which ends at `seen`.
   @inline(__always)
   func isReplaced(_ seen: JournalWord, _ last: RecordLink) throws(StoreError) -> Bool {
     guard try isItself else { return true }
@@ -119,14 +115,13 @@ final class Journal: Sendable {
     return try self.word().epoch == seen.epoch
   }
 
-  /// The checksum of the record that ended at `seen`.
   @inline(__always)
   private func check(_ seen: JournalWord, _ last: RecordLink) throws(StoreError) -> UInt32 {
     guard last.count > 0 else { return try memory.seed(of: seen.epoch).check }
     return try memory.load32(JournalLayout.headerBytes + seen.end - last.count + 4)
   }
 
-  /// Says that another journal is at work. No caller gets this error: the code that meets it opens that journal.
+  /// No caller gets this error: the code that meets it opens the journal at work.
   var overtaken: StoreError {
     isOver.store(true, ordering: .relaxed)
     return StoreError(.moved, "another journal is at work", place: path.string, cure: "try again")
@@ -140,8 +135,6 @@ final class Journal: Sendable {
     return scanned == 0 ? try memory.word() : JournalWord(rawValue: scanned)
   }
 
-  /// The word, checked.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` for a word that no journal can have.
   func wholeWord() throws(StoreError) -> JournalWord {
     for _ in 0..<JournalMemory.looks {
@@ -164,8 +157,6 @@ final class Journal: Sendable {
     return try body(UnsafeRawBufferPointer(bytes))
   }
 
-  /// The header and the records.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` if the records are not whole.
   func content() throws(StoreError) -> [UInt8] {
     let word = try wholeWord()
@@ -191,7 +182,7 @@ final class Journal: Sendable {
       cure: "another program has shortened it; restore it, or delete it to lose what was not yet in the property list")
   }
 
-  /// For a record that is committed and not whole.
+  /// A committed record is not whole.
   var torn: StoreError {
     StoreError(
       .damaged, "the journal holds a record that is torn", place: path.string,

@@ -5,24 +5,22 @@ internal import FoundationEssentials
 /// The one word on which a reader decides: epoch and committed end of the journal, replaced in a single store.
 ///
 /// Its upper 24 bits are the epoch, its lower 26 the end, and the 14 in between check both: after a bit flip on the disk the
-/// journal could otherwise end at an earlier record, and the next writer overwrite the later ones.
+/// journal could otherwise end early, and the next writer overwrite later records.
 ///
-/// A fold into the list increments the epoch. Its 24 bits wrap around after 16 million folds: a reader would have to sleep
-/// through exactly that many, at some milliseconds each.
+/// A fold increments the epoch. It wraps around after 16 million folds: a reader would have to sleep through exactly that many,
+/// at some milliseconds each.
 struct JournalWord: Equatable {
   let rawValue: UInt64
 
   private static let endBits: UInt64 = 26
   private static let checkBits: UInt64 = 14
 
-  /// Grows with each fold.
   var epoch: UInt64 { rawValue >> (Self.endBits + Self.checkBits) }
-  /// Where the last committed record ends, in bytes after the header.
+  /// In bytes after the header.
   var end: Int { Int(rawValue & (1 << Self.endBits - 1)) }
-  /// Whether a journal can have this word.
   var isWhole: Bool { epoch != 0 && self == JournalWord(epoch: epoch, end: end) }
 
-  /// A word as it was found, see ``isWhole``.
+  /// The word may not be whole.
   init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// `end` is at most ``JournalLayout/capacity``.
@@ -32,8 +30,8 @@ struct JournalWord: Equatable {
     rawValue = epoch << (Self.endBits + Self.checkBits) | check << Self.endBits | UInt64(end)
   }
 
-  /// The exclusive or of the 50 bits in groups of 14. Any one flipped bit, and any few within 14 in a row, change the check. It
-  /// costs a write next to nothing.
+  /// The exclusive or of the 50 bits in groups of 14. Any one flipped bit, and any few within 14 in a row, change it. It costs a
+  /// write next to nothing.
   @inline(__always)
   private static func check(of fields: UInt64) -> UInt64 {
     let halves = fields ^ fields >> (2 * checkBits)
@@ -43,7 +41,6 @@ struct JournalWord: Equatable {
   /// No journal has this word: its epoch counts from 1.
   static let never = JournalWord(rawValue: 0)
 
-  /// Whether no journal gets from `other` to this word.
   func isBehind(_ other: JournalWord) -> Bool {
     epoch == other.epoch ? end < other.end : (epoch &- other.epoch) & 0xFF_FFFF > 1 << 23
   }
@@ -53,7 +50,7 @@ struct JournalWord: Equatable {
   func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: max(1, (epoch + 1) & 0xFF_FFFF), end: end) }
 }
 
-/// Names the run of the kernel: bytes in shared memory outlive the process, but not the kernel.
+/// The run of the kernel: bytes in shared memory outlive the process, but not the kernel.
 struct BootID: Equatable {
   let high: UInt64, low: UInt64
 

@@ -4,23 +4,19 @@ internal import SystemPackage
 
 enum JournalUse: UInt32 {
   case current = 0
-  /// Its domain was removed.
   case removed
   /// Another file took its name. It is never written again.
   case givenUp
 
-  /// The field's eight bytes.
   @inline(__always)
   var field: UInt64 { CheckedNumber(rawValue, in: .use).rawValue }
 }
 
 extension JournalMemory {
-  /// The boot of the kernel under which the header was last brought into order.
   var boot: BootID {
     get throws(StoreError) { BootID(high: try load(.bootHigh), low: try load(.bootLow)) }
   }
 
-  /// Whether the owner gave up the file: no system call if the journal is mapped.
   @inline(__always)
   func isRetired() throws(StoreError) -> Bool {
     if try load(.use) == JournalUse.current.field { return false }
@@ -33,10 +29,9 @@ extension JournalMemory {
     return Int(start)
   }
 
-  /// The predecessor of the first record of `epoch`.
   func seed(of epoch: UInt64) throws(StoreError) -> RecordLink { RecordLink(check: try checked(JournalLayout.seed(of: epoch))) }
 
-  /// Retries: a writer may be storing the number just now, and system calls may read a part of it that is older than the rest.
+  /// A writer may be storing the number just now, and system calls may read a part of it that is older than the rest.
   private func checked(_ field: JournalLayout.Field) throws(StoreError) -> UInt32 {
     for _ in 0..<Self.looks {
       if let checked = CheckedNumber(rawValue: try load(field), in: field) { return checked.number }
@@ -44,7 +39,6 @@ extension JournalMemory {
     throw damagedHeader
   }
 
-  /// The property list that the records follow.
   var list: ListFingerprint {
     get throws(StoreError) {
       ListFingerprint(
@@ -75,7 +69,7 @@ extension JournalMemory {
     return try load(.inode) == file.inode
   }
 
-  /// Takes `file` into use, as another journal than the header's.
+  /// The number makes `file` another journal than the header's.
   func adopt(_ file: FileStatus) throws(StoreError) {
     // Later, and no heir's: see `Relocation.mostHeirs`.
     try store(load(.number) &+ .random(in: 1 << 21...1 << 40), .number)
@@ -85,7 +79,7 @@ extension JournalMemory {
     try mark(.current)
   }
 
-  /// For a header that Coffer cannot have written: another program's file, or a damaged one.
+  /// The header is another program's, or damaged.
   var damagedHeader: StoreError {
     StoreError(.damaged, "the journal's header is not one, or was changed", place: path.string, cure: Journal.damageCure)
   }

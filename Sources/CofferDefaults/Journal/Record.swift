@@ -11,12 +11,11 @@ internal import CofferStorage
 /// 20 the kind's content
 /// ```
 enum Record {
-  /// These values are as of now: one write, or a batch that is visible as a whole.
+  /// Takes effect at once, visible as a whole.
   case write([Change], Cause = .write)
-  /// These values will be as of the record that says `commit` with this id. `place` is the file that decides.
+  /// Takes effect with the `commit` of this id. `place` is the file that decides.
   case prepare(Prepared)
   case commit(TransactionID)
-  /// The transaction did not happen.
   case drop(TransactionID)
 
   var endsTransaction: Bool {
@@ -26,7 +25,6 @@ enum Record {
     }
   }
 
-  /// A nil form removes the value.
   typealias Change = (name: String, form: PlainForm?)
 
   /// A batch whose outcome another store decides.
@@ -44,7 +42,7 @@ enum Record {
 
   enum Kind: UInt8 { case write = 1, prepare, commit, drop }
 
-  /// Matters to observers; readers ignore it.
+  /// Readers ignore it.
   enum Cause: UInt8 { case write = 0, expiry, migration }
 
   static let headerBytes = 20
@@ -67,7 +65,6 @@ enum Record {
     }
   }
 
-  /// Bytes of the record.
   var count: Int {
     switch self {
     case .write(let changes, _): Self.headerBytes + Self.bytes(of: changes)
@@ -87,14 +84,14 @@ enum Record {
 
 /// The end of a chain of records, which the next one follows.
 struct RecordLink: Equatable {
-  /// The checksum of the last record, or the beginning of an epoch.
+  /// Or the beginning of an epoch.
   var check: UInt32 = 0
-  /// Bytes of that record; zero if there is none.
+  /// Zero without a record.
   var count = 0
 }
 
 extension Record {
-  /// `before` is the record's predecessor, and `buffer` has ``count`` bytes.
+  /// `buffer` has ``count`` bytes.
   @discardableResult
   func encode(into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, after before: RecordLink, writer: Writer) -> RecordLink {
     var output = ByteWriter(buffer, at: Self.headerBytes)
@@ -158,7 +155,7 @@ extension Record {
     return RecordLink(check: sum, count: buffer.count)
   }
 
-  /// The record at the head of `bytes`, and its end; nil unless a complete one that follows `before` is there.
+  /// Nil unless a complete record that follows `before` is at the head of `bytes`.
   static func decode(
     _ bytes: UnsafeRawBufferPointer, epoch: UInt64, after before: RecordLink
   ) -> (record: Record, end: RecordLink)? {
@@ -175,7 +172,7 @@ extension Record {
     return (record, RecordLink(check: sum, count: count))
   }
 
-  /// Bytes of the consecutive whole records of `epoch` at the head of `bytes`, the first of which follows `before`.
+  /// Bytes of the consecutive whole records of `epoch` at the head of `bytes`.
   static func wholeBytes(_ bytes: UnsafeRawBufferPointer, epoch: UInt64, after before: RecordLink) -> Int {
     var (offset, last) = (0, before)
     while let (_, end) = decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch, after: last) {
@@ -185,7 +182,6 @@ extension Record {
     return offset
   }
 
-  /// The writer of the record at the head of `bytes`.
   static func writer(_ bytes: UnsafeRawBufferPointer) -> Writer {
     let process = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
     let instance = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self))
