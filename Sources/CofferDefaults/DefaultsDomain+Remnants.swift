@@ -4,8 +4,8 @@ internal import FoundationEssentials
 package import SystemPackage
 
 extension DefaultsDomain {
-  /// Every readable value in the domain's files, valid or not: in the list, its last good copy, copies of damaged lists, the
-  /// remains of a dead fold, and the journal with its older records. A name is the text before a value.
+  /// Every readable value in the domain's files, valid or not: in the list and its copies, the remains of a dead fold, and the
+  /// journal with its older records. A name is the text before a value.
   ///
   /// - Throws: `.denied`, `.io`.
   package func remnants() throws(StoreError) -> [(file: FilePath, name: String, form: PlainForm)] {
@@ -35,7 +35,7 @@ extension DefaultsDomain {
         .map { String(decoding: $0, as: UTF8.self) }.filter { !tags.contains($0) && !$0.hasPrefix("/") })
   }
 
-  /// Finds every length-prefixed text of any epoch, even where a newer record has overwritten the bytes before it.
+  /// Finds length-prefixed text even where a newer record has overwritten the bytes before it.
   private static func values(ofJournal data: Data) -> [(String, PlainForm)] {
     var (texts, index) = ([String](), 0)
     data.withUnsafeBytes { bytes in

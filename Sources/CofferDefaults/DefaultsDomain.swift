@@ -16,22 +16,22 @@ public struct DefaultsDomain: Sendable, Hashable {
   /// The property list.
   public var file: FilePath { folder.appending(name + Self.suffix) }
 
-  /// The most bytes of UTF-8 in a name: file names end at 255 bytes, and the hidden files beside the list need room.
+  /// The most bytes of UTF-8 in a name: file names end at 255 bytes, and hidden files beside the list need room.
   public static let longestName = 200
   static let suffix = ".plist"
 
   /// A domain in `folder`, or in the user's configuration folder.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` when `name` is empty, `.` or `..`, holds a slash or a control
-  ///   character, or is longer than ``longestName``; ``/CofferPlatform/StoreError/Kind/notFound`` without a folder and a home
-  ///   folder; ``/CofferPlatform/StoreError/Kind/denied`` when the folder is another user's.
+  ///   character, or is longer than ``longestName``; ``/CofferPlatform/StoreError/Kind/notFound`` without any folder;
+  ///   ``/CofferPlatform/StoreError/Kind/denied`` when the folder is another user's.
   public init(_ name: String, in folder: FilePath? = nil) throws(StoreError) {
     self.name = try Self.check(name)
     if let folder { self.folder = folder } else { self.folder = try Self.configurationFolder() }
   }
 
-  /// The domains in `folder` or the user's configuration folder, by name. Includes those whose first values are still in the
-  /// journal alone. Leaves no trace.
+  /// The domains in `folder` or the user's configuration folder, by name, with those whose first values are still in the journal
+  /// alone. Leaves no trace.
   ///
   /// - Throws: `StoreError` `.denied` or `.io` when the folder cannot be read. A missing folder holds none.
   public static func list(in folder: FilePath? = nil) throws(StoreError) -> [DefaultsDomain] {
@@ -60,7 +60,7 @@ public struct DefaultsDomain: Sendable, Hashable {
     return refusal(of: name) == nil ? name : nil
   }
 
-  /// True for an unreadable domain: reading it throws the reason.
+  /// Reading an unreadable domain throws the reason.
   private var mayHaveValues: Bool {
     do throws(StoreError) {
       return try !DefaultsStore.open(domain: name, in: folder, access: .readOnly).names().isEmpty
@@ -134,8 +134,8 @@ extension DefaultsEngine {
       try AtomicFile.synchronizeFolder(of: files.list, calls)
       try journal.synchronize()
       PreparedBatches(engine: self).forgetFinished()
-      // A writer that waits for this lock must not write into a file without a name. The mark precedes the word, so that every
-      // reader of the word knows.
+      // A writer that waits for this lock must not write into a file without a name. The mark comes first, so that every reader
+      // of the word knows.
       try journal.memory.mark(.removed)
       try state.withLock { (state) throws(StoreError) in
         (state.seen, state.last) = try journal.beginEpoch(

@@ -41,7 +41,7 @@ extension DefaultsStore {
     throw StoreError(.busy, "other processes keep changing the value", key: old, place: place, cure: "try again")
   }
 
-  /// An attempt fails only because another writer succeeded in between.
+  /// Another writer succeeded at each failed attempt.
   private static var renameAttempts: Int { 16 }
 
   /// The domain's own values as an XML property list.
@@ -62,7 +62,7 @@ extension DefaultsStore {
     try commit(batch, decision: nil)
   }
 
-  /// The values that ``importPropertyList(_:from:)`` would store, after its checks.
+  /// Checks the values, and stores nothing.
   package static func values(ofPropertyList data: Data, from source: String) throws(StoreError) -> [String: PlainForm] {
     guard data.count <= Budget.file else {
       throw StoreError(
@@ -79,18 +79,17 @@ extension DefaultsStore {
     return values
   }
 
-  /// Throws the error that a write of `form` under `name` would, before anything is opened for writing.
+  /// Throws the error of a write before anything is opened for writing.
   package static func checkStorable(_ form: PlainForm, under name: String) throws(StoreError) {
     try StorableForm.check(name: name)
     try StorableForm.check(form, for: name)
   }
 
-  /// The most bytes of a property list that is read.
   package static var largestPropertyList: Int { Budget.file }
 }
 
 extension PlainForm {
-  /// The root value of an XML property list, with or without `<plist>` around it; nil when `text` is none.
+  /// Nil when `text` is no XML property list, with or without `<plist>` around it.
   package init?(propertyListXML text: String) {
     do throws(PropertyList.Failure) { self = try PropertyList.value(xml: Data(text.utf8)) } catch { return nil }
   }

@@ -15,8 +15,7 @@ extension DefaultsStore {
     return try beneath(name, full)
   }
 
-  /// Several values from one moment of the domain. The stamps are those of the domain's own values, without overrides, suites and
-  /// registered values.
+  /// Several values from one moment of the domain. The stamps are those of the domain's own values.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] {
     try check()
     let stored = try engine.load(names.map(full))
@@ -32,7 +31,7 @@ extension DefaultsStore {
   /// Whether any layer has a value for `name`.
   public func contains(_ name: String) throws(StoreError) -> Bool { try load(name) != nil }
 
-  /// All names that a layer has a value for, ascending. Environment variables do not tell names: see ``EnvironmentLayer``.
+  /// The names that a layer has a value for, ascending. Environment variables do not tell names: see ``EnvironmentLayer``.
   public func names() throws(StoreError) -> [String] {
     try check()
     var names = Set(registered.keys)

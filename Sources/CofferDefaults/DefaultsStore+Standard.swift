@@ -3,18 +3,16 @@ public import CofferStorage
 internal import Synchronization
 
 extension DefaultsStore {
-  /// The store of the domain that `UserDefaults.standard` uses, which is named like the executable, beneath the program's own
-  /// command line.
+  /// The store of the domain of `UserDefaults.standard`, named like the executable, beneath the program's command line.
   ///
   /// ```swift
   /// init(defaults: any Store<Plain> = DefaultsStore.standard)
   /// ```
   ///
-  /// It is opened with its first use, and for the whole life of the process. Where it cannot be, each call throws the reason and
-  /// the next one tries again.
+  /// Its first use opens it for the life of the process. If that fails, the call throws the reason and the next one tries again.
   public static let standard = Standard()
 
-  /// The type of ``standard``, whose domain is opened at its first use.
+  /// The type of ``standard``.
   public final class Standard: Store {
     /// Serves the plain route.
     public typealias R = Plain
@@ -23,7 +21,7 @@ extension DefaultsStore {
       var decisions: DecisionLookup?
     }
     private let state = Mutex(State())
-    /// The changes of the store. While the store cannot be opened, subscribing throws the reason, and may be tried again.
+    /// The changes of the store. While it cannot be opened, subscribing throws the reason, and may be tried again.
     public let changes: ChangeFeed
 
     fileprivate init() {
@@ -32,9 +30,7 @@ extension DefaultsStore {
       }
     }
 
-    /// For this library alone: the store is the whole process's, and nobody may close it.
-    ///
-    /// - Throws: the errors of ``DefaultsStore/open(domain:in:suites:registered:arguments:environment:prefix:access:damage:)``.
+    /// Not public: the store is the whole process's, and nobody may close it.
     package func store() throws(StoreError) -> DefaultsStore {
       try state.withLock { (state) throws(StoreError) in
         if let store = state.store { return store }
@@ -47,7 +43,7 @@ extension DefaultsStore {
 
     private static var arguments: [String] { Array(CommandLine.arguments.dropFirst()) }
 
-    /// The property list's path, or the domain's name if it cannot be opened.
+    /// The property list's path, or the domain's name if the list cannot be opened.
     public var place: String {
       do throws(StoreError) { return try store().place } catch { return DefaultsDomain.standardName }
     }
@@ -71,7 +67,7 @@ extension DefaultsStore {
     }
     /// Drops the record of a decided transaction.
     public func forget(_ transaction: TransactionID) throws(StoreError) { try store().forget(transaction) }
-    /// Learns from `decisions` the outcomes of transactions whose processes died, once the store is open.
+    /// Learns the outcomes of transactions whose processes died, once the store is open.
     public func settle(with decisions: DecisionLookup) {
       let opened = state.withLock { state in
         state.decisions = state.decisions ?? decisions
@@ -79,13 +75,13 @@ extension DefaultsStore {
       }
       opened?.settle(with: decisions)
     }
-    /// The layer that answers a read of `name`, the layers that it hides, and the place of each value.
+    /// The layer that answers a read of `name`, and the layers that it hides.
     public func explain(_ name: String) throws(StoreError) -> Explanation { try store().explain(name) }
     /// The names that have a value on the command line or a registered one.
     public var unstoredNames: [String] {
       do throws(StoreError) { return try store().unstoredNames } catch { return LaunchArguments(Self.arguments).names }
     }
-    /// The command line if it has a value for `name`. Works even if the store cannot be opened.
+    /// The command line if it has a value for `name`, even if the store cannot be opened.
     public func unstoredSource(of name: String) -> String? {
       do throws(StoreError) { return try store().unstoredSource(of: name) } catch {
         return LaunchArguments(Self.arguments)[name].map { _ in "the command line" }

@@ -14,9 +14,8 @@ extension DefaultsStore {
     try engine.save(form, for: full)
   }
 
-  /// Replaces the domain's value of `name` by the result of `body`, atomically across processes. `body` gets the current value
-  /// without overrides: the domain's, else the first suite's that has one, else the registered one. A value that `body` leaves
-  /// unchanged stays in its layer.
+  /// Replaces the domain's value of `name` by the result of `body`, atomically across processes. `body` gets the domain's value,
+  /// else the first suite's that has one, else the registered one. A value that `body` leaves unchanged stays in its layer.
   ///
   /// - Throws: the errors of ``save(_:for:)`` and of `body`. Nothing has changed then.
   public func update(
@@ -29,8 +28,8 @@ extension DefaultsStore {
 
   /// Applies all of `batch` to the domain, or nothing. Expectations are compared with the domain's own values.
   ///
-  /// - Throws: the errors of ``save(_:for:)``; `.conflict`; `.unsupported` for a batch that decides a transaction, which the
-  ///   plain store cannot do; `.pending` when `decision` was made and only its completion here failed.
+  /// - Throws: the errors of ``save(_:for:)``; `.conflict`; `.unsupported` for a batch that decides a transaction; `.pending`
+  ///   when `decision` was made and only its completion here failed.
   public func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
     try check()
     guard batch.decides == nil else {
@@ -50,18 +49,18 @@ extension DefaultsStore {
     }
   }
 
-  /// Notes that the deciding store has forgotten `transaction`. The plain store keeps no record of its own and has nothing to do.
+  /// Notes that the deciding store has forgotten `transaction`. The plain store has nothing to do.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
     engine.state.withLock { state in state.batches.forget([transaction]) }
   }
 
-  /// Learns from `decisions` the outcomes of transactions whose processes died, in the domain and its suites, for all of this
-  /// process's stores of them. A domain keeps the first lookup that it gets.
+  /// Learns from `decisions` the outcomes of transactions whose processes died, for all of this process's stores of the domain
+  /// and its suites. A domain keeps its first lookup.
   public func settle(with decisions: DecisionLookup) {
     for engine in [engine] + suiteEngines { engine.settle(with: decisions) }
   }
 
-  /// Removes, in one step, every value of the domain whose name in the file begins with this instance's ``prefix``.
+  /// Removes, in one step, every value of the domain whose name in the file begins with ``prefix``.
   public func removeAll() throws(StoreError) {
     try check()
     try engine.removeAll(prefix: prefix)
@@ -78,8 +77,8 @@ extension DefaultsStore {
   /// Writes all acknowledged values, of any process, into the property list and to the disk. Foundation and editors see them from
   /// then on, and a power loss loses none.
   ///
-  /// - Throws: `StoreError` `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`; acknowledged values are safe all the same.
-  ///   `.moved` as for ``save(_:for:)``.
+  /// - Throws: `StoreError` `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`, and `.moved` as ``save(_:for:)`` does.
+  ///   Acknowledged values are safe all the same.
   public func synchronize() throws(StoreError) {
     try check()
     if engine.isWritable { try Fold(engine: engine).synchronize() }
@@ -92,8 +91,8 @@ extension DefaultsStore {
     try Fold(engine: engine).synchronize(scrubbing: true)
   }
 
-  /// Writes acknowledged values into the property list and ends the store's use: later calls throw
-  /// ``/CofferPlatform/StoreError/Kind/closed``. Closing twice does nothing. Other stores of the domain stay open.
+  /// Writes acknowledged values into the property list. Later calls throw ``/CofferPlatform/StoreError/Kind/closed``. Closing
+  /// twice does nothing. Other stores of the domain stay open.
   ///
   /// - Throws: the errors of ``synchronize()``. The store is closed all the same, and the values are safe in the journal.
   public func close() throws(StoreError) {

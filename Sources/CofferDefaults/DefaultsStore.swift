@@ -34,16 +34,14 @@ public final class DefaultsStore: Store {
   /// nothing of Coffer: see ``Change/Origin``.
   ///
   /// Of several changes to one name before a delivery, only the last is reported, and none if the value is back to what it was. A
-  /// change beneath an override, or in a suite beneath a stronger layer, is reported as ``Change/Cause/overridden``: reads go on
-  /// giving the same value. ``close()`` or the end of the store's life ends the feed, after it has reported all that this process
-  /// wrote.
+  /// change beneath an override, or in a suite beneath a stronger layer, is reported as ``Change/Cause/overridden``. ``close()``
+  /// or the end of the store's life ends the feed, after it has reported all that this process wrote.
   ///
   /// Changes by other Coffer processes arrive within about a millisecond, other programs' as soon as they close the file. If this
   /// process may not write the domain's folder, the former arrive with the next fold, within a second.
   public let changes: ChangeFeed
   private let lease: EngineLease
   let isClosed = Atomic<Bool>(false)
-  /// Most reads of a single layer need to ask nothing else.
   let isSingleLayer: Bool
 
   init(_ domain: DefaultsDomain, suites: [DefaultsDomain], layers: DefaultsLayers, options: EngineOptions) throws(StoreError) {
@@ -71,16 +69,16 @@ public final class DefaultsStore: Store {
 
   /// Opens a domain, with the layers above and beneath it.
   ///
-  /// The property list and its folder are made when first needed. An existing folder is left as it is. Where neither may be
-  /// written, the store reads, and writes throw ``/CofferPlatform/StoreError/Kind/readOnly``.
+  /// The property list and its folder are made when first needed. Where neither may be written, the store reads, and writes throw
+  /// ``/CofferPlatform/StoreError/Kind/readOnly``.
   ///
   /// - Parameter name: the domain's name; see ``DefaultsDomain``.
-  /// - Parameter folder: the folder of the domain's and its suites' lists, instead of the user's configuration folder.
+  /// - Parameter folder: the folder of all lists, instead of the user's configuration folder.
   /// - Parameter suites: further domains, asked in this order for values that the domain lacks.
   /// - Parameter registered: this instance's values for names that have none elsewhere.
   /// - Parameter arguments: the command line, without the program's name: `-key value` overrides a key.
   /// - Parameter environment: environment variables that override keys.
-  /// - Parameter prefix: the beginning of this instance's names in files, arguments and environment; ``names()`` shows the rest.
+  /// - Parameter prefix: the beginning of this instance's names in files, arguments and environment.
   /// - Parameter access: reading and writing, or reading alone, which leaves no trace.
   /// - Parameter damage: the policy for a list that exists and cannot be read.
   /// - Throws: `StoreError` `.invalidName`, `.damaged`, `.denied`, `.busy`, `.newerFormat`, `.noSpace`, `.io`.
@@ -106,8 +104,8 @@ public final class DefaultsStore: Store {
   }
 
   /// Prevents the SIGBUS handler that mapped journals need. Journals that this process opens from here on are read and written
-  /// with system calls, one for each `get`. By default the first domain installs the handler, for the journals' mappings alone;
-  /// it hands every other SIGBUS on to the previous handler.
+  /// with system calls, one for each `get`. The handler is for the journals' mappings alone, and hands every other SIGBUS on to
+  /// the previous handler.
   public static func refuseSignalHandler() { JournalMemory.mayMap.store(false, ordering: .relaxed) }
 
   @inline(__always)

@@ -1,17 +1,14 @@
 package import CofferPlatform
 package import CofferStorage
 
-/// The plain store's rules for names and values, and its journal's encoding, for a plain store elsewhere: both accept the same.
+/// The plain store's rules for names and values, and its journal's encoding, for a plain store elsewhere.
 package enum StoredPlain {
-  /// The most bytes of content in one value.
   package static var largestValue: Int { Budget.value }
-  /// The most names in a domain: a name weighs something, and so does the smallest value.
+  /// Both a name and the smallest value weigh something.
   package static var mostNames: Int { Budget.domain / (Budget.perElement + 1) }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` unless `name` can name a domain.
   package static func checked(domain name: String) throws(StoreError) -> String { try DefaultsDomain.check(name) }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` unless `name` can name a value.
   package static func checked(_ name: String) throws(StoreError) -> String {
     try StorableForm.check(name: name)
     return name
@@ -27,9 +24,8 @@ package enum StoredPlain {
 
   package static func weight(of form: PlainForm?, under name: String) -> Int { Budget.weight(of: form, under: name) }
 
-  /// Throws when a change, of `name` among others, makes a domain too heavy, unless it weighed as much before.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` when a change makes a domain too heavy, unless it weighed as
+  ///   much before.
   package static func check(weight: Int, before: Int, changing name: String?, in place: String) throws(StoreError) {
     try Budget.check(weight: weight, before: before, changing: name, in: place)
   }
@@ -42,7 +38,6 @@ package enum StoredPlain {
     }
   }
 
-  /// Nil when `bytes` are no value.
   package static func decoded(_ bytes: UnsafeRawBufferPointer) -> PlainForm? {
     var reader = ByteReader(bytes)
     guard case .some(let form?) = FormCodec.take(&reader), reader.isAtEnd else { return nil }

@@ -7,13 +7,12 @@ extension DefaultsEngine {
   /// Runs `body` as the only writer of all processes.
   ///
   /// - Parameters:
-  ///   - deadline: until when to wait, for other threads and processes together; by default ``FileLock/patience`` from now on.
-  ///   - checkingName: whether the journal's name is looked at in any case, and not only now and then.
-  ///   - keepingRemoved: whether `body` gets the journal of a domain that was removed too, into which it has nothing to write: no
-  ///     new one is made for it.
-  ///   - telling: whether the caller hears of values that are missing from files that were put in place of those in use.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, `.moved`, and what `body` throws, which is run
-  ///   again where it finds out that another journal is at work.
+  ///   - deadline: for all threads and processes together; by default ``FileLock/patience`` from now on.
+  ///   - checkingName: whether to look at the journal's name each time, not only now and then.
+  ///   - keepingRemoved: whether `body`, which writes nothing then, may get a removed domain's journal instead of a new one.
+  ///   - telling: whether to throw for known values that replaced files lack.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, `.moved`, and the errors of `body`, which runs
+  ///   again when it finds that another journal is at work.
   @inline(__always)
   func holdingLock<Result>(
     until deadline: LockDeadline? = nil, checkingName: Bool = false, keepingRemoved: Bool = false, telling: Bool = true,

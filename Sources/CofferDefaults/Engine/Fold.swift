@@ -9,11 +9,11 @@ internal import SystemPackage
 struct Fold {
   let engine: DefaultsEngine
 
-  /// Folds, so that the list holds all acknowledged values, durably. A removed domain has nothing to fold, and no file is made.
+  /// The list then holds all acknowledged values, durably. A removed domain has nothing to fold, and no file is made.
   ///
   /// - Parameters:
-  ///   - scrubbing: also overwrites the older content of the journal and of the last good copy. Every fold does so that finds the
-  ///     mark ``/CofferStorage/ReservedName/scrubPending``, because the process that set it may have died.
+  ///   - scrubbing: also overwrites the older content of the journal and the last good copy. Every fold that finds the mark
+  ///     ``/CofferStorage/ReservedName/scrubPending`` does so, because the process that set it may have died.
   ///   - telling: see ``DefaultsEngine/holdingLock(until:checkingName:keepingRemoved:telling:_:)``.
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others after which every value is stored all the
   ///   same; `.damaged`, `.readOnly`, `.closed`, `.moved`.

@@ -1,11 +1,11 @@
-/// Overrides on a program's command line: `-key value` and `-key=value`.
+/// Overrides on a command line: `-key value` and `-key=value`.
 ///
 /// A value that begins with a hyphen counts only if it is a negative number. A word that begins with two hyphens is an option of
-/// the program and no override, nor is a `-key` that another option follows. `--` ends the overrides. Of a key given twice, the
-/// last counts.
+/// the program, and a `-key` that another option follows is no override. `--` ends the overrides. Of a key given twice, the last
+/// counts.
 package struct LaunchArguments {
   let texts: [String: String]
-  /// A bit for each length of an overridden name, modulo 64, which alone rules out most other names.
+  /// A bit for each length of an overridden name, modulo 64, rules out most other names.
   private let lengths: UInt64
 
   init(_ arguments: [String]) {
@@ -26,7 +26,7 @@ package struct LaunchArguments {
     return overrides
   }
 
-  /// Takes the overrides of keys that `isKey` accepts out of `arguments`, and leaves the other words in place.
+  /// Leaves the other words in place.
   package static func take(from arguments: inout [String], where isKey: (String) -> Bool) -> [String] {
     let taken = words(in: arguments).filter { isKey($0.name) }
     let words = taken.flatMap { arguments[$0.place] }

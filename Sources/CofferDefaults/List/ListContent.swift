@@ -7,7 +7,7 @@ struct ListContent {
   let values: [String: PlainForm]
   let encoding: PropertyList.Encoding
   let fingerprint: ListFingerprint
-  /// False if a later change could have the same fingerprint, because it came too soon after this one.
+  /// False if a later change could have the same fingerprint, because it came too soon.
   let isSettled: Bool
 
   /// A missing file is an empty XML list.
@@ -35,8 +35,7 @@ struct ListContent {
       isSettled: CoarseClock.age(of: status.modified).map { $0 > CoarseClock.timestampGrain } ?? true)
   }
 
-  /// Gives a writer that rewrites the list in place, as Foundation does, the time to finish. A file that has not been touched for
-  /// a while has no such writer.
+  /// Gives a writer that rewrites the list in place, as Foundation does, the time to finish.
   static func readPatiently(_ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> ListContent {
     for _ in 1..<attempts {
       do { return try read(path, calls) } catch {
@@ -51,7 +50,6 @@ struct ListContent {
     CoarseClock.age(of: status.modified).map { $0 < writingNanoseconds } ?? false
   }
 
-  /// Waits for a file to become whole, at most ``attempts`` less one times.
   static func pause() { DetachedThread.sleep(pauseNanoseconds) }
 
   /// A program that stalls this long during a rewrite may as well have died.

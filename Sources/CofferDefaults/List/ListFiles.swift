@@ -5,7 +5,6 @@ internal import SystemPackage
 /// A domain's property list and the hidden files beside it. Links are resolved first: a linked list stays a link, and all names
 /// of a list lead to one journal.
 struct ListFiles: Sendable {
-  /// The real file.
   let list: FilePath
   let folder: FilePath
   let journal: FilePath
@@ -13,8 +12,7 @@ struct ListFiles: Sendable {
 
   private let name: String
 
-  /// - Parameter makingFolder: whether to make a missing folder, with mode 0700. If nobody may make it, it stays missing: there
-  ///   is nothing to read then. An existing folder is left as it is.
+  /// - Parameter makingFolder: whether to make a missing folder, with mode 0700. If nobody may make it, there is nothing to read.
   init(resolving path: FilePath, makingFolder: Bool = true) throws(StoreError) {
     let (folder, name) = try Self.end(of: path, makingFolder)
     self.init(name, in: folder)
@@ -39,7 +37,6 @@ struct ListFiles: Sendable {
     throw StoreError(.denied, "too many symbolic links", place: path.string, cure: "replace the links by the real file")
   }
 
-  /// Follows a dot and the list's name.
   static let journalSuffix = ".coffer"
 
   /// The kernel's own limit on links in one path.
@@ -53,7 +50,7 @@ struct ListFiles: Sendable {
     lastGood = folder.appending(".\(name).last-good")
   }
 
-  /// The next list, and then the replaced one, during a fold of `journal`: only the holder of that journal's lock uses it.
+  /// Only the holder of the journal's lock uses it.
   func draft(of journal: FileStatus) -> FilePath {
     folder.appending("." + String(journal.inode, radix: 36) + Self.draftSuffix)
   }
@@ -90,7 +87,7 @@ struct ListFiles: Sendable {
       cure: "rename it, or name a folder that has a name in UTF-8")
   }
 
-  /// False if this user may not make the folder. Another process may do the same meanwhile.
+  /// False if this user may not make the folder. Another process may make it meanwhile.
   private static func make(_ folder: FilePath) throws(StoreError) -> Bool {
     let parent = folder.parent
     if !parent.isEmpty, parent != folder, try FileStatus(at: parent) == nil { guard try make(parent) else { return false } }

@@ -2,7 +2,6 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// Tells one state of the property list's file from another without reading it.
 struct ListFingerprint: Equatable {
   /// Inode, modification time in nanoseconds, size. All are zero without a file.
   let inode: UInt64, modified: UInt64, size: UInt64

@@ -18,8 +18,8 @@ struct BinaryPropertyListReader {
   private var left = mostValues, bytesLeft = Budget.file
 
   private static let trailerBytes = 32
-  /// References to the same element count as many values: a few bytes could mean more than any memory holds. A domain that may be
-  /// written has a quarter of this at most.
+  /// References to the same element count as many values: a few bytes could mean more than any memory holds. A writable domain
+  /// has a quarter of this at most.
   private static let mostValues = 4 * Budget.domain / Budget.perElement
 
   static func isBinary(_ data: Data) -> Bool { data.starts(with: "bplist".utf8) }
@@ -112,7 +112,6 @@ struct BinaryPropertyListReader {
     return content
   }
 
-  /// Called before memory is allocated for them.
   private mutating func count(values: Int) throws(PropertyList.Failure) {
     guard values <= left else { throw Self.damaged }
     left -= values
@@ -170,7 +169,7 @@ extension BinaryPropertyListReader {
   /// Seconds since the beginning of 2001.
   func date(_ content: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> Date {
     let seconds = real(content)
-    // It would be no moment, and not even equal to itself.
+    // It would not even be equal to itself.
     guard seconds.isFinite else { throw Self.damaged }
     return Date(timeIntervalSinceReferenceDate: seconds)
   }
@@ -187,7 +186,7 @@ extension BinaryPropertyListReader {
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// The one kind that ``PlainForm`` lacks, a reference inside a keyed archive: kept in its XML form, `{CF$UID: n}`.
+  /// ``PlainForm`` lacks a reference inside a keyed archive: it keeps its XML form, `{CF$UID: n}`.
   func reference(_ content: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {
     guard content.count <= 8, let number = Self.number(content, 0, content.count), let number = UInt32(exactly: number) else {
       throw Self.damaged

@@ -1,9 +1,7 @@
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// Writes the format that ``BinaryPropertyListReader`` describes.
-///
-/// Each value is an object of its own, a collection after its elements, the whole list last.
+/// Writes the format that ``BinaryPropertyListReader`` describes: a collection after its elements, the whole list last.
 struct BinaryPropertyListWriter {
   private var bytes = Array("bplist00".utf8)
   private var offsets: [Int] = []
@@ -27,7 +25,7 @@ struct BinaryPropertyListWriter {
     }
   }
 
-  /// The number of bytes, a power of two, that hold `greatest`.
+  /// A power of two.
   private static func width(of greatest: Int) -> Int {
     greatest < 1 << 8 ? 1 : greatest < 1 << 16 ? 2 : greatest < 1 << 32 ? 4 : 8
   }

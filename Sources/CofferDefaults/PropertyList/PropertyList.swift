@@ -2,13 +2,12 @@ internal import CofferStorage
 internal import FoundationEssentials
 
 /// Foundation's reader and writer would bring all of it, and 34 MB of Unicode's data, into every program, take 30 µs to write a
-/// key, and end the process at a damaged byte that makes a value a set. These read and write the same: the tests compare them
-/// with Foundation's, with damage too.
+/// key, and end the process at a damaged byte that makes a value a set. The tests compare these with Foundation's, with damage
+/// too.
 enum PropertyList {
   /// The encoding found is kept.
   enum Encoding: Sendable { case xml, binary }
 
-  /// A clause for an error: why bytes are not a list of ours.
   struct Failure: Error { let what: String }
 
   /// XML writes a reference inside a keyed archive as a dictionary with this key and a number.

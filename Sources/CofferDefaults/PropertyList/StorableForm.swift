@@ -2,10 +2,9 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The values that a property list can hold, and their form after a round trip.
 enum StorableForm {
-  /// `form` as a list in `encoding` gives it back, so that a value set now is the value read after the next start: XML has whole
-  /// seconds, one zero and one not-a-number.
+  /// The form that a list in `encoding` gives back: XML has whole seconds, one zero and one not-a-number. So a value set now is
+  /// the value read after the next start.
   static func settled(_ form: PlainForm, in encoding: PropertyList.Encoding) -> PlainForm {
     switch form {
     case .bool, .integer, .string, .data, .argument: return form
@@ -22,8 +21,7 @@ enum StorableForm {
     }
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable` for a value that a list cannot hold, `.tooLarge` over the budget of
-  ///   a value.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`.
   @inline(__always)
   static func check(_ form: PlainForm, for name: String) throws(StoreError) {
     switch form {
@@ -43,7 +41,7 @@ enum StorableForm {
     }
   }
 
-  /// Throws when `name` holds text that XML cannot express. (No name has control characters.)
+  /// No name has control characters.
   @inline(__always)
   static func check(name: String) throws(StoreError) {
     if !StoredName.isPrintableASCII(name) { try checkFully(name) }

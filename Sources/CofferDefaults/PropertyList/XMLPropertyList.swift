@@ -5,7 +5,7 @@ internal import FoundationEssentials
 /// Writes XML property lists, byte for byte as Foundation does, except for carriage returns.
 ///
 /// A fold writes while every other process waits for the lock. Foundation's writer needs 30 µs for a key and 0.2 s for a megabyte
-/// of text (measured); this one needs less than a fiftieth.
+/// of text (measured), this one less than a fiftieth.
 ///
 /// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and Foundation's output.
 struct XMLPropertyList {
@@ -107,7 +107,7 @@ struct XMLPropertyList {
     return String(unsafeUninitializedCapacity: 32) { coffer_print_real(number, $0.baseAddress, $0.count) }
   }
 
-  /// A binary list may have a date outside the calendar: the calendar's end stands for it.
+  /// The calendar's end stands for a binary list's date outside the calendar.
   private static func text(of date: Date) -> String {
     let (first, end) = (StorableForm.calendar.lowerBound, StorableForm.calendar.upperBound)
     let since2001 = max(first, min(date.timeIntervalSinceReferenceDate, end - 1))
@@ -124,8 +124,6 @@ struct XMLPropertyList {
   }
 }
 
-/// The text encoding of an XML file.
-///
 /// Source: XML 1.0, appendix F, as far as property lists use it: a byte order mark, or the name in the declaration.
 enum XMLEncoding {
   private static let marks: [(bytes: [UInt8], encoding: String.Encoding)] = [
@@ -136,7 +134,6 @@ enum XMLEncoding {
     "utf-8": .utf8, "utf8": .utf8, "us-ascii": .utf8, "ascii": .utf8, "iso-8859-1": .isoLatin1, "latin1": .isoLatin1,
   ]
 
-  /// `data` as UTF-8 without a mark.
   static func utf8(_ data: Data) throws(PropertyList.Failure) -> Data {
     for (mark, encoding) in marks where data.starts(with: mark) { return try utf8(data.dropFirst(mark.count), from: encoding) }
     guard let name = declaredName(data) else { return data }
@@ -154,7 +151,7 @@ enum XMLEncoding {
     return Data(text.utf8)
   }
 
-  /// Bytes in which the declaration must end: it has three attributes of one word each.
+  /// The declaration has three attributes of one word each.
   private static let longestDeclaration = 256
 
   private static func declaredName(_ data: Data) -> String? {

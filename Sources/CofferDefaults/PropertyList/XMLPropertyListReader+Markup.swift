@@ -24,7 +24,7 @@ extension XMLPropertyListReader {
     }
   }
 
-  /// The rest of an opening tag. Its attributes mean nothing.
+  /// The attributes mean nothing.
   private mutating func tag() throws(PropertyList.Failure) -> Tag {
     let start = position
     try skip(past: ">")

@@ -2,7 +2,6 @@ internal import CofferStorage
 internal import FoundationEssentials
 
 extension XMLPropertyListReader {
-  /// The bytes before the next tag.
   private mutating func content() throws(PropertyList.Failure) -> UnsafeRawBufferPointer {
     let start = position
     while position < bytes.count, bytes[position] != UInt8(ascii: "<") { position += 1 }

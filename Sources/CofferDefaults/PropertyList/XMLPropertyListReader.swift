@@ -2,17 +2,16 @@ internal import CofferStorage
 
 /// Reads XML property lists, and accepts the same ones as Foundation.
 ///
-/// The document type says little about an element's content. The rest is Foundation's practice, which every program on the
-/// machine follows: white space between elements, comments and processing instructions anywhere among them, ignored attributes
-/// and ignored content behind the root.
+/// The document type says little about an element's content. The rest is Foundation's practice: white space between elements,
+/// comments and processing instructions anywhere among them, ignored attributes and ignored content behind the root.
 ///
 /// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and Foundation's reader.
 struct XMLPropertyListReader {
-  /// UTF-8 in memory that outlives the reader.
+  /// The memory outlives the reader.
   let bytes: UnsafeRawBufferPointer
   var position = 0
 
-  /// The most nested collections: Foundation stops there too. Each is a call here.
+  /// Foundation stops there too. Each collection is a call here.
   static let deepest = 511
 
   enum Element: String, CaseIterable {
@@ -20,7 +19,6 @@ struct XMLPropertyListReader {
 
     static let byName = Dictionary(uniqueKeysWithValues: allCases.map { (packed($0.rawValue.utf8), $0) })
 
-    /// A name of up to eight bytes as one number.
     static func packed(_ name: some Collection<UInt8>) -> UInt64 { name.reduce(0) { $0 << 8 | UInt64($1) } }
   }
 
@@ -30,7 +28,6 @@ struct XMLPropertyListReader {
     let isEmpty: Bool
   }
 
-  /// The value at the root, with or without `<plist>` around it.
   static func read(_ bytes: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {
     var reader = XMLPropertyListReader(bytes: bytes)
     guard let tag = try reader.nextTag(isProlog: true) else { throw reader.damaged }
