@@ -29,9 +29,9 @@ final class DefaultsEngine: Sendable {
   struct WriterState {
     var journal: Journal?
     var nextLinkCheck: UInt64 = 0
-    /// Until it is compared with the current files.
+    /// Kept until it is compared with the current files.
     var known: Relocation.Knowledge?
-    /// Until a caller is told.
+    /// Kept until a call has thrown them.
     var missing: Set<String> = []
   }
 

@@ -100,7 +100,7 @@ final class EngineObservation: Sendable {
     guard engine.state.withLock({ $0.unreported?.id == id }) else { return }
     do throws(StoreError) { try watchFolder(of: engine, for: id) } catch { return watchAgain(engine, for: id) }
     noticeDifference(engine)
-    // It may have ended meanwhile without a watch to end.
+    // The observation may have ended meanwhile, without a watch to end.
     if engine.state.withLock({ $0.unreported?.id != id }) { endWatch(of: id) }
   }
 

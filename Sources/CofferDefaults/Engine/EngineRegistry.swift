@@ -15,7 +15,7 @@ final class EngineLease: Sendable {
     // The current directory may change.
     let path = FilePath(FileManager.default.currentDirectoryPath).pushing(path)
     let files = try ListFiles(resolving: path, makingFolder: options.access == .readWrite)
-    // Without a lock to wait for.
+    // One that only reads has no lock to wait for.
     guard options.isShared, options.access == .readWrite else {
       key = nil
       engine = try DefaultsEngine(files, from: path, options, until: deadline)

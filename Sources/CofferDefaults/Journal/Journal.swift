@@ -19,7 +19,7 @@ final class Journal: Sendable {
   let number = Atomic<UInt64>(0)
   /// Whether it is known to be no longer at work.
   let isOver = Atomic(false)
-  /// A mapping may be read so far.
+  /// A mapping may be read this far.
   private let knownBytes = Atomic<Int>(0)
   /// The word of a journal that this process may not repair; zero if the file's own counts.
   let scanned = Atomic<UInt64>(0)

@@ -70,7 +70,7 @@ enum JournalLayout {
   static func seed(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenSeed : .oddSeed }
 }
 
-/// Detects a header number with a flipped bit, a partly older one, or one that belongs into another field.
+/// Detects a header number with a flipped bit, a partly older one, or one that belongs in another field.
 ///
 /// Each field has its own check: they change one at a time while others read them.
 enum HeaderCheck {

@@ -1,9 +1,9 @@
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// Foundation's reader and writer would bring all of it, and 34 MB of Unicode's data, into every program, take 30 µs to write a
-/// key, and end the process at a damaged byte that makes a value a set. The tests compare these with Foundation's, with damage
-/// too.
+/// Foundation's reader and writer would bring all of Foundation, and 34 MB of Unicode's data, into every program, take 30 µs to
+/// write a key, and end the process at a damaged byte that makes a value a set. The tests compare this code with Foundation's,
+/// with damage too.
 enum PropertyList {
   /// The encoding found is kept.
   enum Encoding: Sendable { case xml, binary }
