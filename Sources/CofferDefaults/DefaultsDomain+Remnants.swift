@@ -4,10 +4,10 @@ internal import FoundationEssentials
 package import SystemPackage
 
 extension DefaultsDomain {
-  /// All values that can be read in the domain's files, valid or not: in the list, its last good copy, copies of damaged lists,
-  /// the remains of a fold that died, and the journal with its older records. A name is the text before a value.
+  /// Every readable value in the domain's files, valid or not: in the list and its copies, the remains of a dead fold, and the
+  /// journal with its older records. A name is the text before a value.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.denied`, `.io`.
+  /// - Throws: `.denied`, `.io`.
   package func remnants() throws(StoreError) -> [(file: FilePath, name: String, form: PlainForm)] {
     let files = try ListFiles(resolving: file, makingFolder: false)
     guard try FileStatus(at: files.folder) != nil else { return [] }
@@ -35,8 +35,7 @@ extension DefaultsDomain {
         .map { String(decoding: $0, as: UTF8.self) }.filter { !tags.contains($0) && !$0.hasPrefix("/") })
   }
 
-  /// Every text that has its length before it, of whichever epoch, also where a newer record took the place of what stood before
-  /// that.
+  /// Finds length-prefixed text even where a newer record has overwritten the bytes before it.
   private static func values(ofJournal data: Data) -> [(String, PlainForm)] {
     var (texts, index) = ([String](), 0)
     data.withUnsafeBytes { bytes in

@@ -4,36 +4,36 @@ internal import FoundationEssentials
 internal import Synchronization
 public import SystemPackage
 
-/// The name of a set of preferences, and the property list that holds them.
+/// A named set of preferences and its property list.
 ///
-/// The list is where Foundation's `UserDefaults` keeps it on Linux: `$XDG_CONFIG_HOME/<domain>.plist`, or
-/// `~/.config/<domain>.plist` where that variable is unset, empty or relative (XDG Base Directory Specification 0.8).
+/// The list is where `UserDefaults` keeps it on Linux: `$XDG_CONFIG_HOME/<domain>.plist`, or `~/.config/<domain>.plist` if that
+/// variable is unset, empty or relative (XDG Base Directory Specification 0.8).
 public struct DefaultsDomain: Sendable, Hashable {
-  /// The domain's name, for example `com.example.app`: one component of a path.
+  /// One component of a path, for example `com.example.app`.
   public let name: String
   /// The folder of the list.
   public let folder: FilePath
   /// The property list.
   public var file: FilePath { folder.appending(name + Self.suffix) }
 
-  /// Bytes of UTF-8 in a domain's name, at most: file names end at 255 bytes, and the hidden files beside the list need room.
+  /// The most bytes of UTF-8 in a name: file names end at 255 bytes, and hidden files beside the list need room.
   public static let longestName = 200
   static let suffix = ".plist"
 
   /// A domain in `folder`, or in the user's configuration folder.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` when `name` is empty, `.` or `..`, holds a slash or a control
-  ///   character, or is longer than ``longestName``; ``/CofferPlatform/StoreError/Kind/notFound`` when no folder is given and the
-  ///   user has no home folder; ``/CofferPlatform/StoreError/Kind/denied`` when it is another user's.
+  ///   character, or is longer than ``longestName``; ``/CofferPlatform/StoreError/Kind/notFound`` without any folder;
+  ///   ``/CofferPlatform/StoreError/Kind/denied`` when the folder is another user's.
   public init(_ name: String, in folder: FilePath? = nil) throws(StoreError) {
     self.name = try Self.check(name)
     if let folder { self.folder = folder } else { self.folder = try Self.configurationFolder() }
   }
 
-  /// The domains in `folder`, or in the user's configuration folder, by name: those that have a property list, and those whose
-  /// first values are still in the journal alone. Leaves no trace.
+  /// The domains in `folder` or the user's configuration folder, by name, with those whose first values are still in the journal
+  /// alone. Leaves no trace.
   ///
-  /// - Throws: `StoreError` `.denied` or `.io` when the folder cannot be read. A folder that is not there holds none.
+  /// - Throws: `StoreError` `.denied` or `.io` when the folder cannot be read. A missing folder holds none.
   public static func list(in folder: FilePath? = nil) throws(StoreError) -> [DefaultsDomain] {
     let place: FilePath
     if let folder { place = folder } else { place = try configurationFolder() }
@@ -53,21 +53,21 @@ public struct DefaultsDomain: Sendable, Hashable {
     return domains
   }
 
-  /// The part of a file's name between the two; nil for another program's file, whose name cannot be a domain's.
+  /// Nil for another program's file, whose name cannot be a domain's.
   private static func domain(of file: String, between prefix: String, _ suffix: String) -> String? {
     guard file.hasPrefix(prefix), file.hasSuffix(suffix), file.hasPrefix(".") == prefix.hasPrefix(".") else { return nil }
     let name = String(file.dropFirst(prefix.count).dropLast(suffix.count))
     return refusal(of: name) == nil ? name : nil
   }
 
-  /// Whether anything may be stored. An unreadable domain may have values: reading it throws the reason.
+  /// Reading an unreadable domain throws the reason.
   private var mayHaveValues: Bool {
     do throws(StoreError) {
       return try !DefaultsStore.open(domain: name, in: folder, access: .readOnly).names().isEmpty
     } catch { return true }
   }
 
-  /// `$XDG_CONFIG_HOME`, else `~/.config`. Another user's is refused.
+  /// Refuses another user's folder.
   static func configurationFolder(
     _ variable: (String) throws(StoreError) -> String? = EnvironmentVariable.text
   ) throws(StoreError) -> FilePath {
@@ -103,7 +103,7 @@ public struct DefaultsDomain: Sendable, Hashable {
 }
 
 extension DefaultsDomain {
-  /// Removes the domain: every value, the property list and the files beside it. Copies of damaged lists stay.
+  /// Removes every value, the property list and the files beside it. Copies of damaged lists stay.
   ///
   /// Programs that have the domain open find it empty, and may write it again. A link to the list stays a link.
   ///
@@ -122,7 +122,7 @@ extension DefaultsDomain {
 
 extension DefaultsEngine {
   func removeDomain() throws(StoreError) {
-    // From here on the domain is empty, whatever interrupts the removal of its files.
+    // The domain is empty from here on, even if the removal of its files is interrupted.
     try removeAll(prefix: "")
     try holdingLock(checkingName: true) { (journal) throws(StoreError) in
       try writable(journal, []) { (state) throws(StoreError) in
@@ -134,7 +134,7 @@ extension DefaultsEngine {
       try AtomicFile.synchronizeFolder(of: files.list, calls)
       try journal.synchronize()
       PreparedBatches(engine: self).forgetFinished()
-      // A writer that waits for this lock must not write into a file without a name. Marked before the word, so that every reader
+      // A writer that waits for this lock must not write into a file without a name. The mark comes first, so that every reader
       // of the word knows.
       try journal.memory.mark(.removed)
       try state.withLock { (state) throws(StoreError) in

@@ -2,11 +2,10 @@ public import CofferPlatform
 public import CofferStorage
 public import FoundationEssentials
 
-// A domain as a whole, and names that change.
 extension DefaultsStore {
   /// All values of the domain at one moment, without overrides, suites and registered values.
   ///
-  /// - Throws: what ``load(_:)-(String)`` throws.
+  /// - Throws: the errors of ``load(_:)-(String)``.
   public func contents() throws(StoreError) -> [String: PlainForm] {
     try check()
     var values = try engine.contents()
@@ -19,10 +18,10 @@ extension DefaultsStore {
     return own
   }
 
-  /// Moves the value of `old` to `new` in one step, in place of what `new` had. The same name twice changes nothing.
+  /// Moves the value of `old` to `new` in one step, over the value of `new`. The same name twice changes nothing.
   ///
-  /// - Throws: `StoreError` `.notFound` when `old` has no value in the domain; `.busy` when others keep changing it; what
-  ///   ``save(_:for:)`` throws.
+  /// - Throws: `StoreError` `.notFound` when `old` has no value in the domain; `.busy` when others keep changing it; the errors
+  ///   of ``save(_:for:)``.
   public func rename(_ old: String, to new: String) throws(StoreError) {
     _ = try checked(new)
     for _ in 0..<Self.renameAttempts {
@@ -42,21 +41,20 @@ extension DefaultsStore {
     throw StoreError(.busy, "other processes keep changing the value", key: old, place: place, cure: "try again")
   }
 
-  /// Each attempt fails only because another writer succeeded in between.
+  /// Another writer succeeded at each failed attempt.
   private static var renameAttempts: Int { 16 }
 
   /// The domain's own values as an XML property list.
   ///
-  /// - Throws: what ``contents()`` throws.
+  /// - Throws: the errors of ``contents()``.
   public func exportPropertyList() throws(StoreError) -> Data { XMLPropertyList.encode(try contents()) }
 
-  /// Stores every value of a property list in one step; names that are not in it keep their values.
+  /// Stores every value of a property list in one step. Other names keep their values.
   ///
-  /// - Parameters:
-  ///   - data: a binary or XML property list with a dictionary at its root.
-  ///   - source: where `data` comes from, for messages.
-  /// - Throws: `StoreError` `.damaged` when `data` is no such list, `.tooLarge`, and what ``save(_:for:)`` throws for any of
-  ///   the values; nothing has changed then.
+  /// - Parameter data: a binary or XML property list with a dictionary at its root.
+  /// - Parameter source: the origin of `data`, for messages.
+  /// - Throws: `StoreError` `.damaged` when `data` is no such list, `.tooLarge`, and the errors of ``save(_:for:)`` for any
+  ///   value. Nothing has changed then.
   public func importPropertyList(_ data: Data, from source: String) throws(StoreError) {
     let values = try Self.values(ofPropertyList: data, from: source)
     var batch = Batch<Plain>()
@@ -64,7 +62,7 @@ extension DefaultsStore {
     try commit(batch, decision: nil)
   }
 
-  /// What ``importPropertyList(_:from:)`` would store, once it has been found to be storable.
+  /// Checks the values, and stores nothing.
   package static func values(ofPropertyList data: Data, from source: String) throws(StoreError) -> [String: PlainForm] {
     guard data.count <= Budget.file else {
       throw StoreError(
@@ -81,18 +79,17 @@ extension DefaultsStore {
     return values
   }
 
-  /// Throws the error of a write of `form` under `name`, before anything is opened for writing.
+  /// Throws the error of a write before anything is opened for writing.
   package static func checkStorable(_ form: PlainForm, under name: String) throws(StoreError) {
     try StorableForm.check(name: name)
     try StorableForm.check(form, for: name)
   }
 
-  /// The bytes of a property list that is read, at most.
   package static var largestPropertyList: Int { Budget.file }
 }
 
 extension PlainForm {
-  /// The value that an XML property list has at its root, `<plist>` around it or not; nil when `text` is none.
+  /// Nil when `text` is no XML property list, with or without `<plist>` around it.
   package init?(propertyListXML text: String) {
     do throws(PropertyList.Failure) { self = try PropertyList.value(xml: Data(text.utf8)) } catch { return nil }
   }

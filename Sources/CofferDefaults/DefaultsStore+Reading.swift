@@ -2,7 +2,6 @@ public import CofferPlatform
 public import CofferStorage
 internal import SystemPackage
 
-// Reads go through the layers, strongest first.
 extension DefaultsStore {
   /// The value of `name` in the strongest layer that has one; nil when none has.
   ///
@@ -16,8 +15,7 @@ extension DefaultsStore {
     return try beneath(name, full)
   }
 
-  /// Several values from one moment of the domain. The stamps are the domain's own values, without overrides, suites and
-  /// registered values.
+  /// Several values from one moment of the domain. The stamps are those of the domain's own values.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] {
     try check()
     let stored = try engine.load(names.map(full))
@@ -33,7 +31,7 @@ extension DefaultsStore {
   /// Whether any layer has a value for `name`.
   public func contains(_ name: String) throws(StoreError) -> Bool { try load(name) != nil }
 
-  /// All names that a layer has a value for, ascending. Environment variables do not tell names: see ``EnvironmentLayer``.
+  /// The names that a layer has a value for, ascending. Environment variables do not tell names: see ``EnvironmentLayer``.
   public func names() throws(StoreError) -> [String] {
     try check()
     var names = Set(registered.keys)
@@ -64,7 +62,7 @@ extension DefaultsStore {
     return Explanation(key: name, sources: sources)
   }
 
-  /// The override or registered value that `name` has, as a place for messages.
+  /// The place, for messages, of the override or registered value of `name`.
   public func unstoredSource(of name: String) -> String? {
     let full = full(name)
     if arguments[full] != nil { return "the command line" }
@@ -74,7 +72,7 @@ extension DefaultsStore {
     return registered[name] == nil ? nil : "a registered value"
   }
 
-  /// The names that the command line or a registered value has.
+  /// The names that have a value on the command line or a registered one.
   public var unstoredNames: [String] {
     arguments.names.compactMap { $0.rest(after: prefix) } + registered.keys
   }

@@ -3,18 +3,16 @@ public import CofferStorage
 internal import Synchronization
 
 extension DefaultsStore {
-  /// The store of the domain that `UserDefaults.standard` uses, which is named like the executable, beneath the program's own
-  /// command line.
+  /// The store of the domain of `UserDefaults.standard`, named like the executable, beneath the program's command line.
   ///
   /// ```swift
   /// init(defaults: any Store<Plain> = DefaultsStore.standard)
   /// ```
   ///
-  /// It is opened with its first use, and for the whole life of the process. Where it cannot be, each call throws the reason and
-  /// the next one tries again.
+  /// Its first use opens it for the life of the process. If that fails, the call throws the reason and the next one tries again.
   public static let standard = Standard()
 
-  /// What ``standard`` is: a domain that is opened with its first use.
+  /// The type of ``standard``.
   public final class Standard: Store {
     /// Serves the plain route.
     public typealias R = Plain
@@ -23,7 +21,7 @@ extension DefaultsStore {
       var decisions: DecisionLookup?
     }
     private let state = Mutex(State())
-    /// The changes of the store. While the store cannot be opened, subscribing throws the reason, and may be tried again.
+    /// The changes of the store. While it cannot be opened, subscribing throws the reason, and may be tried again.
     public let changes: ChangeFeed
 
     fileprivate init() {
@@ -32,9 +30,7 @@ extension DefaultsStore {
       }
     }
 
-    /// The store itself, for this library alone: it is the whole process's, and nobody may close it.
-    ///
-    /// - Throws: what ``DefaultsStore/open(domain:in:suites:registered:arguments:environment:prefix:access:damage:)`` throws.
+    /// Not public: the store is the whole process's, and nobody may close it.
     package func store() throws(StoreError) -> DefaultsStore {
       try state.withLock { (state) throws(StoreError) in
         if let store = state.store { return store }
@@ -47,7 +43,7 @@ extension DefaultsStore {
 
     private static var arguments: [String] { Array(CommandLine.arguments.dropFirst()) }
 
-    /// The property list's path; the domain's name where it cannot be opened.
+    /// The property list's path, or the domain's name if the list cannot be opened.
     public var place: String {
       do throws(StoreError) { return try store().place } catch { return DefaultsDomain.standardName }
     }
@@ -59,19 +55,19 @@ extension DefaultsStore {
     public func contains(_ name: String) throws(StoreError) -> Bool { try store().contains(name) }
     /// All names with a value, ascending.
     public func names() throws(StoreError) -> [String] { try store().names() }
-    /// Stores `form`, or removes the value when it is nil.
+    /// Stores `form`; nil removes the value.
     public func save(_ form: PlainForm?, for name: String) throws(StoreError) { try store().save(form, for: name) }
-    /// Read, change and write in one step.
+    /// Reads, changes and writes in one step.
     public func update(_ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?) throws(StoreError) {
       try store().update(name, body)
     }
-    /// All of `batch`, or nothing.
+    /// Commits all of `batch`, or nothing.
     public func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
       try store().commit(batch, decision: decision)
     }
     /// Drops the record of a decided transaction.
     public func forget(_ transaction: TransactionID) throws(StoreError) { try store().forget(transaction) }
-    /// Learns by `decisions` the outcomes of transactions whose processes died, once the store is open.
+    /// Learns the outcomes of transactions whose processes died, once the store is open.
     public func settle(with decisions: DecisionLookup) {
       let opened = state.withLock { state in
         state.decisions = state.decisions ?? decisions
@@ -79,13 +75,13 @@ extension DefaultsStore {
       }
       opened?.settle(with: decisions)
     }
-    /// The layer that answers a read of `name`, the layers that it hides, and the place of each value.
+    /// The layer that answers a read of `name`, and the layers that it hides.
     public func explain(_ name: String) throws(StoreError) -> Explanation { try store().explain(name) }
-    /// The names that the command line or a registered value has.
+    /// The names that have a value on the command line or a registered one.
     public var unstoredNames: [String] {
       do throws(StoreError) { return try store().unstoredNames } catch { return LaunchArguments(Self.arguments).names }
     }
-    /// The command line, where it has a value for `name`: that is known where the store cannot be opened too.
+    /// The command line if it has a value for `name`, even if the store cannot be opened.
     public func unstoredSource(of name: String) -> String? {
       do throws(StoreError) { return try store().unstoredSource(of: name) } catch {
         return LaunchArguments(Self.arguments)[name].map { _ in "the command line" }
@@ -93,7 +89,7 @@ extension DefaultsStore {
     }
     /// Returns once all values are on the disk.
     public func synchronize() throws(StoreError) { try store().synchronize() }
-    /// Like ``synchronize()``: the store is the whole process's, and stays open for the others that use it.
+    /// Acts as ``synchronize()``: the store stays open for the rest of the process.
     public func close() throws(StoreError) { try synchronize() }
   }
 }

@@ -3,21 +3,21 @@ public import CofferStorage
 internal import Synchronization
 public import SystemPackage
 
-/// The plain store: preferences in the property list where Foundation's `UserDefaults` keeps them, without what that loses.
+/// The plain store: preferences in the property list where Foundation's `UserDefaults` keeps them, without its losses.
 ///
-/// A write is acknowledged when it returns: the death of the process loses nothing, other processes see it with their next
-/// read, and no other writer's change is overwritten. It reaches the property list, and the disk for good, with
-/// ``synchronize()`` or ``close()``, and within a second by itself while the process lives.
+/// A write is acknowledged when it returns. From then on the death of the process loses nothing, other processes see it with
+/// their next read, and no other writer's change is overwritten. It reaches the property list and the disk with ``synchronize()``
+/// or ``close()``, and within a second by itself while the process lives.
 ///
 /// Reads answer from the strongest layer that has a value: launch arguments, environment, the domain, suites in their order,
-/// registered values. Writes go to the domain alone. ``update(_:_:)`` begins with what a read gives, but for overrides.
+/// registered values. Writes go to the domain alone. ``update(_:_:)`` begins with the value of a read without overrides.
 public final class DefaultsStore: Store {
   /// Serves the plain route.
   public typealias R = Plain
 
   /// The domain that is written.
   public let domain: DefaultsDomain
-  /// What names of this instance begin with in the files, the arguments and the environment.
+  /// The beginning of this instance's names in the files, the arguments and the environment.
   public let prefix: String
   /// The prefix: the store has no other names.
   public var part: String { prefix }
@@ -30,19 +30,18 @@ public final class DefaultsStore: Store {
   let arguments: LaunchArguments
   let environment: EnvironmentLayer?
   let registered: [String: PlainForm]
-  /// What is told of the stored values' changes, by whoever made them: this store, another of this process, another process, or a
-  /// program that knows nothing of Coffer, as ``Change/Origin`` says.
+  /// Reports changes of the stored values by this store, another of this process, another process, or a program that knows
+  /// nothing of Coffer: see ``Change/Origin``.
   ///
-  /// Of several changes to one name before a delivery, the last is told, and none if the value is then what it was. A change
-  /// beneath an override, or in a suite beneath a stronger layer, is told as ``Change/Cause/overridden``: reads go on giving
-  /// what they gave. ``close()`` ends the feed, as does the end of the store's life, after all that this process wrote was told.
+  /// Of several changes to one name before a delivery, only the last is reported, and none if the value is back to what it was. A
+  /// change beneath an override, or in a suite beneath a stronger layer, is reported as ``Change/Cause/overridden``. ``close()``
+  /// or the end of the store's life ends the feed, after it has reported all that this process wrote.
   ///
-  /// Changes by other Coffer processes arrive within about a millisecond, other programs' as soon as they close the file. Where
-  /// this process may not write the domain's folder, the former arrive with the next fold, within a second.
+  /// Changes by other Coffer processes arrive within about a millisecond, other programs' as soon as they close the file. If this
+  /// process may not write the domain's folder, the former arrive with the next fold, within a second.
   public let changes: ChangeFeed
   private let lease: EngineLease
   let isClosed = Atomic<Bool>(false)
-  /// True when only the domain can have a value: most reads then ask nothing else.
   let isSingleLayer: Bool
 
   init(_ domain: DefaultsDomain, suites: [DefaultsDomain], layers: DefaultsLayers, options: EngineOptions) throws(StoreError) {
@@ -70,19 +69,18 @@ public final class DefaultsStore: Store {
 
   /// Opens a domain, with the layers above and beneath it.
   ///
-  /// The property list and its folder are made when first needed; a folder that is there is left as it is. Where neither may
-  /// be written the store reads, and writes throw ``/CofferPlatform/StoreError/Kind/readOnly``.
+  /// The property list and its folder are made when first needed. Where neither may be written, the store reads, and writes throw
+  /// ``/CofferPlatform/StoreError/Kind/readOnly``.
   ///
-  /// - Parameters:
-  ///   - name: the domain's name; see ``DefaultsDomain``.
-  ///   - folder: where the lists of the domain and its suites are, instead of the user's configuration folder.
-  ///   - suites: further domains, asked in this order for what the domain does not have.
-  ///   - registered: values of this instance for what nothing else has.
-  ///   - arguments: the command line, without the program's name: `-key value` overrides a key.
-  ///   - environment: environment variables that override keys.
-  ///   - prefix: what this instance's names begin with in files, arguments and environment; ``names()`` shows the rest.
-  ///   - access: what it is opened for; reading alone leaves no trace.
-  ///   - damage: what happens to a list that is there and cannot be read.
+  /// - Parameter name: the domain's name; see ``DefaultsDomain``.
+  /// - Parameter folder: the folder of all lists, instead of the user's configuration folder.
+  /// - Parameter suites: further domains, asked in this order for values that the domain lacks.
+  /// - Parameter registered: this instance's values for names that have none elsewhere.
+  /// - Parameter arguments: the command line, without the program's name: `-key value` overrides a key.
+  /// - Parameter environment: environment variables that override keys.
+  /// - Parameter prefix: the beginning of this instance's names in files, arguments and environment.
+  /// - Parameter access: reading and writing, or reading alone, which leaves no trace.
+  /// - Parameter damage: the policy for a list that exists and cannot be read.
   /// - Throws: `StoreError` `.invalidName`, `.damaged`, `.denied`, `.busy`, `.newerFormat`, `.noSpace`, `.io`.
   public static func open(
     domain name: String, in folder: FilePath? = nil, suites: [String] = [], registered: [String: PlainForm] = [:],
@@ -94,7 +92,6 @@ public final class DefaultsStore: Store {
       options: EngineOptions(access: access, damage: damage))
   }
 
-  /// The same with more say over the engine.
   package static func open(
     domain name: String, in folder: FilePath?, suites: [String] = [], layers: DefaultsLayers = DefaultsLayers(),
     options: EngineOptions
@@ -106,9 +103,9 @@ public final class DefaultsStore: Store {
     return try DefaultsStore(domain, suites: others, layers: layers, options: options)
   }
 
-  /// Has no handler of SIGBUS installed, which journals need to be mapped: those that this process opens from here on are read
-  /// and written with system calls, each `get` with one. Without this a handler is there from the first domain on, for the
-  /// journals' mappings alone; it hands every other SIGBUS on to the handler that was there before.
+  /// Prevents the SIGBUS handler that mapped journals need. Journals that this process opens from here on are read and written
+  /// with system calls, one for each `get`. The handler is for the journals' mappings alone, and hands every other SIGBUS on to
+  /// the previous handler.
   public static func refuseSignalHandler() { JournalMemory.mayMap.store(false, ordering: .relaxed) }
 
   @inline(__always)
@@ -118,7 +115,7 @@ public final class DefaultsStore: Store {
     throw StoreError(.closed, "the store was closed", place: place, cure: "open the domain again")
   }
 
-  /// The name in files, arguments and environment. Scrubbing concerns the files, which all prefixes share.
+  /// Scrubbing concerns the files, which all prefixes share.
   @inline(__always)
   func full(_ name: String) -> String { prefix.isEmpty || name == ReservedName.scrubPending ? name : prefix + name }
 

@@ -1,4 +1,4 @@
-// The plain store by itself needs one import.
+// Users of the plain store alone need one import.
 
 @_exported public import struct CofferPlatform.StoreError
 @_exported public import class CofferPlatform.Subscription

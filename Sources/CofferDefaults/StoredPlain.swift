@@ -1,28 +1,20 @@
 package import CofferPlatform
 package import CofferStorage
 
-/// The plain store's rules for names and values, and its journal's encoding of a value, for a plain store elsewhere: both accept
-/// the same.
+/// The plain store's rules for names and values, and its journal's encoding, for a plain store elsewhere.
 package enum StoredPlain {
-  /// Bytes of content in one value, at most.
   package static var largestValue: Int { Budget.value }
-  /// Names that a domain can have, at most: a name weighs something, and so does the smallest value.
+  /// Both a name and the smallest value weigh something.
   package static var mostNames: Int { Budget.domain / (Budget.perElement + 1) }
 
-  /// Returns `name` when it can name a domain.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
   package static func checked(domain name: String) throws(StoreError) -> String { try DefaultsDomain.check(name) }
 
-  /// Returns `name` when it can name a value.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
   package static func checked(_ name: String) throws(StoreError) -> String {
     try StorableForm.check(name: name)
     return name
   }
 
-  /// `form` as it is stored under `name`, where it can be: each number has one form.
+  /// `form` as it is stored: each number has one form.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`.
   package static func settled(_ form: PlainForm, for name: String) throws(StoreError) -> PlainForm {
@@ -30,17 +22,14 @@ package enum StoredPlain {
     return StorableForm.settled(form, in: .binary)
   }
 
-  /// The weight of a value under its name within its domain; none where there is no value.
   package static func weight(of form: PlainForm?, under name: String) -> Int { Budget.weight(of: form, under: name) }
 
-  /// Throws where a change, of `name` among others, makes a domain weigh more than one may, unless it weighed as much before.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` when a change makes a domain too heavy, unless it weighed as
+  ///   much before.
   package static func check(weight: Int, before: Int, changing name: String?, in place: String) throws(StoreError) {
     try Budget.check(weight: weight, before: before, changing: name, in: place)
   }
 
-  /// The bytes that the journal has for `form`.
   package static func encoded(_ form: PlainForm) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: FormCodec.count(form)) { buffer, count in
       var writer = ByteWriter(UnsafeMutableRawBufferPointer(buffer), at: 0)
@@ -49,7 +38,6 @@ package enum StoredPlain {
     }
   }
 
-  /// The value that `bytes` are; nil where they are none.
   package static func decoded(_ bytes: UnsafeRawBufferPointer) -> PlainForm? {
     var reader = ByteReader(bytes)
     guard case .some(let form?) = FormCodec.take(&reader), reader.isAtEnd else { return nil }

@@ -1,26 +1,26 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// A lock around a value that is mostly read, whose readers do not meet.
+/// A lock around a value that is mostly read.
 ///
-/// Under a mutex, threads that only read wait for each other and pass one cache line from core to core. Here, while the lock is
-/// biased towards readers, each thread announces itself in a slot of its own. Whoever must change the value takes the bias
-/// away, waits until the slots are empty, and works under the mutex; after some reads without a change the bias comes back.
+/// Under a mutex, threads that only read wait for each other and pass one cache line from core to core. While this lock is biased
+/// towards readers, each thread takes a slot of its own. A thread that changes the value removes the bias, waits until the slots
+/// are empty, and works under the mutex. After some reads without a change the bias returns.
 ///
 /// Source: D. Dice, A. Kogan, "BRAVO – Biased Locking for Reader-Writer Locks", USENIX ATC 2019.
 struct BiasedLock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
   // Sendable: the value is changed only under the mutex with no bias and all slots empty, and read only under the mutex or in a
-  // slot that was taken before the bias was seen. A reader takes its slot and then reads the bias; a writer removes the bias and
-  // then reads the slots. All four accesses are sequentially consistent: in their one order either the writer sees the slot, or
-  // the reader sees that the bias is gone. A write reaches readers with the bias, which returns after it under the mutex. A read
-  // is over when its slot is seen empty, because leaving releases and looking acquires.
+  // slot taken before the bias was seen. A reader takes its slot and then reads the bias; a writer removes the bias and then
+  // reads the slots. All four accesses are sequentially consistent, so either the writer sees the slot or the reader sees that
+  // the bias is gone. A write reaches readers with the bias, which returns after it under the mutex. A read is over when its slot
+  // is seen empty, because leaving releases and looking acquires.
   private let value: UnsafeMutablePointer<Value>
   private let slots: UnsafeMutableRawPointer
   private let isBiased = Atomic<Bool>(false)
-  /// Guards the value. Counts the reads since it was last changed.
+  /// Guards the value, and counts the reads since its last change.
   private let calmReads = Mutex(0)
 
-  /// Threads beyond these share slots, and take the mutex when they meet in one.
+  /// More threads share slots, and take the mutex when they meet in one.
   private static var slotCount: Int { 16 }
   /// Two cache lines: processors fetch them in pairs.
   private static var slotBytes: Int { 128 }
@@ -42,7 +42,6 @@ struct BiasedLock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     slots.deallocate()
   }
 
-  /// Runs `body` alone.
   @inline(__always)
   func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure) -> Result {
     try calmReads.withLock { (calmReads) throws(Failure) in
@@ -52,7 +51,6 @@ struct BiasedLock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Runs `body` alone, and counts it as a read: it seldom changes the value.
   @inline(__always)
   func withReadLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure) -> Result {
     try calmReads.withLock { (calmReads) throws(Failure) in
@@ -67,14 +65,14 @@ struct BiasedLock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Runs `body` beside other readers; nil where that cannot be, or where `body` says so. It must take no lock of this kind.
+  /// Nil if there is no bias or slot, or if `body` returns nil. `body` must take no lock of this kind.
   @inline(__always)
   func withoutLock<Result, Failure: Error>(_ body: (borrowing Value) throws(Failure) -> Result?) throws(Failure) -> Result? {
     guard isBiased.load(ordering: .relaxed) else { return nil }
     let slot = slot(Int(coffer_thread_number()) % Self.slotCount)
     guard slot.pointee.compareExchange(expected: 0, desired: 1, ordering: .sequentiallyConsistent).exchanged else { return nil }
     defer { slot.pointee.store(0, ordering: .releasing) }
-    // Asked again: whoever took the bias away before the slot was taken has not seen the slot.
+    // A thread that removed the bias before the slot was taken has not seen the slot.
     guard isBiased.load(ordering: .sequentiallyConsistent) else { return nil }
     return try body(value.pointee)
   }

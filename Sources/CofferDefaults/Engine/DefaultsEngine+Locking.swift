@@ -3,18 +3,16 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-// Who may write.
 extension DefaultsEngine {
   /// Runs `body` as the only writer of all processes.
   ///
   /// - Parameters:
-  ///   - deadline: until when to wait, for other threads and processes together; by default ``FileLock/patience`` from now on.
-  ///   - checkingName: whether the journal's name is looked at in any case, and not only now and then.
-  ///   - keepingRemoved: whether `body` gets the journal of a domain that was removed too, into which it has nothing to write: no
-  ///     new one is made for it.
-  ///   - telling: whether the caller hears of values that are missing from files that were put in place of those in use.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, `.moved`, and what `body` throws, which is run
-  ///   again where it finds out that another journal is at work.
+  ///   - deadline: for all threads and processes together; by default ``FileLock/patience`` from now on.
+  ///   - checkingName: whether to look at the journal's name each time, not only now and then.
+  ///   - keepingRemoved: whether `body`, which writes nothing then, may get a removed domain's journal instead of a new one.
+  ///   - telling: whether to throw for known values that replaced files lack.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, `.moved`, and the errors of `body`, which runs
+  ///   again when it finds that another journal is at work.
   @inline(__always)
   func holdingLock<Result>(
     until deadline: LockDeadline? = nil, checkingName: Bool = false, keepingRemoved: Bool = false, telling: Bool = true,
@@ -40,7 +38,6 @@ extension DefaultsEngine {
     }
   }
 
-  /// Another thread of this process waits for the file's lock, or has it.
   private var busy: StoreError { FileLock.busy(files.journal, state.withLock { $0.journal?.holder }) }
 
   @inline(__always)
@@ -64,7 +61,7 @@ extension DefaultsEngine {
         journal.unlock()
         throw error
       }
-      // The one to come may be this file under another name, and a file has one lock.
+      // The next journal may be this file under another name, and a file has one lock.
       journal.unlock()
     }
     guard !isReadOnly, let journal = try relocation.exchange(&writer, until: deadline) else { throw readOnly }
@@ -82,12 +79,11 @@ extension DefaultsEngine {
       cure: "make both writable and try again")
   }
 
-  /// Appends `record` and applies it. The caller holds the file's lock.
   func append(_ record: Record, _ state: inout EngineState, _ journal: Journal) throws(StoreError) {
     try append([record], &state, journal)
   }
 
-  /// Appends `records`, which become visible together, and applies them. The caller holds the file's lock.
+  /// The records become visible together. The caller holds the file's lock.
   func append(_ records: [Record], _ state: inout EngineState, _ journal: Journal) throws(StoreError) {
     let epoch = state.seen.epoch
     let surviving = records.reduce(0) { $0 + ($1.kind == .prepare ? $1.count : 0) }
@@ -100,10 +96,8 @@ extension DefaultsEngine {
     for record in records { state.apply(record) }
   }
 
-  /// Whether this process may write the domain.
   var isWritable: Bool { state.withLock { $0.journal?.isWritable ?? false } }
 
-  /// Whether `new`, which was opened just now, can write no more than this one, and reads the same files.
   func isAsUnwritable(as new: DefaultsEngine) -> Bool {
     guard !isWritable, !new.isWritable, files.list == new.files.list else { return false }
     return hasJournal == new.hasJournal

@@ -3,9 +3,8 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-// Every write: take the lock, catch up, drop what changes nothing, append one record, publish it.
+// Every write takes the lock, catches up, drops changes without effect, and appends one record.
 extension DefaultsEngine {
-  /// Replaces the value of `name`; nil removes it.
   @inline(__always)
   func save(_ form: PlainForm?, for name: String) throws(StoreError) {
     if let form { try StorableForm.check(form, for: name) }
@@ -18,11 +17,8 @@ extension DefaultsEngine {
     idle.wrote(self)
   }
 
-  /// Replaces the value of `name` by the result of `body`. `body` runs under the file's lock, with the state unlocked, so that
-  /// readers are not blocked.
-  ///
-  /// If the domain has no value, `body` gets that of the layer beneath it, from `beneath`. It is written only if `body` changes
-  /// it.
+  /// `body` runs under the file's lock, with the state unlocked, so that readers are not blocked. If the domain has no value, it
+  /// gets the one from `beneath`.
   func update(
     _ name: String, beneath: () throws(StoreError) -> PlainForm?, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
   ) throws(StoreError) {
@@ -43,7 +39,7 @@ extension DefaultsEngine {
     idle.wrote(self)
   }
 
-  /// Applies all of `changes`, or nothing, if each name in `expectations` has that value.
+  /// Applies all of `changes` if each name in `expectations` has that value.
   func commit(
     _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?]
   ) throws(StoreError) {
@@ -61,13 +57,12 @@ extension DefaultsEngine {
     idle.wrote(self)
   }
 
-  /// Removes every value whose name begins with `prefix`, in one step.
   func removeAll(prefix: String) throws(StoreError) {
     try holdingLock { (journal) throws(StoreError) in
       try writable(journal, []) { (state) throws(StoreError) in
         try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true)
         let names = state.values.keys.filter { $0.rest(after: prefix) != nil }
-        // Also those that nobody knows yet whether they will be there.
+        // Only an open batch may have these names.
         let undecided = state.batches.undecidedNames.filter { $0.rest(after: prefix) != nil }
         for name in names + undecided { try state.batches.checkDecided(name, files.list) }
         if !names.isEmpty { try append(.write(names.map { ($0, nil) }), &state, journal) }
@@ -78,7 +73,7 @@ extension DefaultsEngine {
 
   // MARK: Steps
 
-  /// Runs `body` on a state that is up to date and in which the outcome of every batch is known, or `names` are none of its.
+  /// `body` gets an up-to-date state in which no open batch names any of `names`.
   @inline(__always)
   func writable<Result>(
     _ journal: Journal, _ names: @autoclosure () -> [String], _ body: (inout EngineState) throws(StoreError) -> Result
@@ -98,7 +93,7 @@ extension DefaultsEngine {
     }
   }
 
-  /// Appends one write, unless it changes nothing; true when the journal wants to be folded.
+  /// True when the journal should be folded.
   @inline(__always)
   private func write(
     _ form: PlainForm?, _ name: String, _ state: inout EngineState, _ journal: Journal
@@ -107,7 +102,7 @@ extension DefaultsEngine {
     var index = state.values.index(forKey: name)
     var old = index.map { state.values[$0].value }
     if old == form {
-      // Equality with the known value does not mean equality with a concurrent write by another program.
+      // Another program may have written since.
       guard try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true) else { return false }
       index = state.values.index(forKey: name)
       old = index.map { state.values[$0].value }
@@ -125,7 +120,7 @@ extension DefaultsEngine {
     return wantsFold(state)
   }
 
-  /// The changes that change something, as they will be stored. Checks the expectations first.
+  /// Checks the expectations, and drops changes without an effect.
   func effects(
     of changes: [Record.Change], if expectations: [String: PlainForm?], _ state: inout EngineState
   ) throws(StoreError) -> [Record.Change] {

@@ -4,42 +4,37 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
-/// One property list and its journal in this process, shared by all its stores that have it open.
+/// One property list and its journal, shared by all stores of this process that have it open.
 ///
-/// Three locks, always in this order: `writing` (the writing threads of this process), the journal's file lock (the processes),
-/// `state` (the memory; held for microseconds). Readers take only the last.
+/// Three locks, always in this order: `writing` (this process's threads), the journal's file lock (the processes), `state` (the
+/// memory; held for microseconds). Readers take only the last.
 final class DefaultsEngine: Sendable {
-  /// Where the list was opened, links and all: they may lead elsewhere one day.
+  /// The path that was opened. Its links may lead elsewhere one day.
   let origin: FilePath
-  /// Where it led when last looked. Changes under ``writing`` alone.
+  /// Where the origin led at the last look. Changes under ``writing`` alone.
   let location: Mutex<ListFiles>
   let calls: SystemCalls
   let state = BiasedLock(EngineState())
   let writing = TimedLock(WriterState())
-  /// What openers brought along: see ``EngineOptions``.
   let options: Mutex<EngineOptions>
   let writer: Record.Writer
   let idle = IdleFold()
   let observation = EngineObservation()
-  /// Opened for reading alone: leaves no trace.
   let isReadOnly: Bool
   let deciding = Deciding()
   private let process = ProcessMark.current
   private static let instances = Atomic<UInt32>(0)
-  /// The highest number that an engine of this process has.
   static var lastInstance: UInt32 { instances.load(ordering: .relaxed) }
 
-  /// What only writers use.
   struct WriterState {
     var journal: Journal?
     var nextLinkCheck: UInt64 = 0
-    /// The knowledge of replaced files, until it was compared with the current ones.
+    /// Kept until it is compared with the current files.
     var known: Relocation.Knowledge?
-    /// The names of values that are not there, until somebody was told.
+    /// Kept until a call has thrown them.
     var missing: Set<String> = []
   }
 
-  /// Opens the list that `origin` leads to, and the journal, waiting for their lock until `deadline`.
   init(
     _ files: ListFiles, from origin: FilePath, _ options: EngineOptions, until deadline: LockDeadline
   ) throws(StoreError) {
@@ -57,7 +52,7 @@ final class DefaultsEngine: Sendable {
     try readForTheFirstTime(until: deadline)
   }
 
-  /// Reads list and journal, puts a damaged list in order where the policy says so, and learns outcomes left open.
+  /// Also repairs a damaged list where the policy allows it, and learns open outcomes.
   private func readForTheFirstTime(until deadline: LockDeadline) throws(StoreError) {
     guard isWritable else { return try read() }
     try holdingLock(until: deadline) { (journal) throws(StoreError) in
@@ -72,7 +67,7 @@ final class DefaultsEngine: Sendable {
     }
   }
 
-  /// Above this, folding once is cheaper than having every process replay the journal.
+  /// Above this, one fold is cheaper than a replay by every process.
   private static var foldAtOpen: Int { JournalLayout.foldAt / 4 }
 
   private func read() throws(StoreError) {
@@ -83,7 +78,7 @@ final class DefaultsEngine: Sendable {
     }
   }
 
-  /// Takes over the options of a second opener, except those that it leaves at their defaults.
+  /// Ignores options at their defaults.
   func adopt(_ new: EngineOptions) {
     options.withLock { options in
       if new.damage != .fail { options.damage = new.damage }
@@ -91,21 +86,19 @@ final class DefaultsEngine: Sendable {
     }
   }
 
-  /// Adopts `decisions` where there is no way yet to learn outcomes, and learns those that are open.
+  /// Keeps the first lookup.
   func settle(with decisions: DecisionLookup) {
     let isFirst = options.withLock { options in
       defer { options.decisions = options.decisions ?? decisions }
       return options.decisions == nil
     }
     guard isFirst, state.withLock({ $0.batches.askAgain() }) else { return }
-    // Whoever needs one of them meets the failure again, and throws it.
+    // The call that needs the outcome throws.
     do throws(StoreError) { try PreparedBatches(engine: self).settleAbandoned() } catch {}
   }
 
-  /// The files, wherever they are by now.
   var files: ListFiles { location.withLock { $0 } }
 
-  /// Whether the domain was opened in this process and in none that it was forked from.
   @inline(__always)
   var isOfThisProcess: Bool { ProcessMark.current == process }
 
@@ -120,9 +113,9 @@ final class DefaultsEngine: Sendable {
 
   // MARK: What is known
 
-  /// Brings `state` up to the acknowledged writes of other processes, and now and then looks for changes by other programs.
+  /// Now and then also looks for changes by other programs.
   ///
-  /// - Parameter following: whether to check for a new journal too. The caller opens that one after `.moved`.
+  /// - Parameter following: whether to check for a new journal too. After `.moved` the caller opens that one.
   @inline(__always)
   func refresh(_ state: inout EngineState, following: Bool = true) throws(StoreError) {
     let now = CoarseClock.now()
@@ -133,7 +126,6 @@ final class DefaultsEngine: Sendable {
     if state.nextLook == 0 { try ForeignChanges(engine: self).look(&state, now, following: following) }
   }
 
-  /// Whether ``refresh(_:)`` would find nothing to do.
   @inline(__always)
   func isCurrent(_ state: borrowing EngineState) throws(StoreError) -> Bool {
     guard CoarseClock.now() < state.nextLook else { return false }
@@ -143,7 +135,6 @@ final class DefaultsEngine: Sendable {
 
   // MARK: Reading
 
-  /// The value of `name` in the domain.
   @inline(__always)
   func load(_ name: String) throws(StoreError) -> PlainForm? {
     let (form, isUndecided) = try reading { (state) in
@@ -152,7 +143,6 @@ final class DefaultsEngine: Sendable {
     return isUndecided ? try loadUndecided([name])[0] : form
   }
 
-  /// The values of `names` at one moment.
   func load(_ names: [String]) throws(StoreError) -> [PlainForm?] {
     let (forms, isUndecided) = try reading { (state) in
       (names.map { state.values[$0] }, names.contains { state.batches.isUndecided($0) })
@@ -160,10 +150,8 @@ final class DefaultsEngine: Sendable {
     return isUndecided ? try loadUndecided(names) : forms
   }
 
-  /// All names with a value.
   func names() throws(StoreError) -> [String] { try reading { Array($0.values.keys) } }
 
-  /// All values at one moment.
   func contents() throws(StoreError) -> [String: PlainForm] {
     let (values, undecided) = try reading { ($0.values, $0.batches.undecidedNames) }
     guard !undecided.isEmpty else { return values }
@@ -171,7 +159,7 @@ final class DefaultsEngine: Sendable {
     return try reading { $0.values }
   }
 
-  /// Runs `body` on the state as it is now. A list that has been damaged meanwhile is put in order where the policy says so.
+  /// Repairs a list that was damaged meanwhile, where the policy allows it.
   @inline(__always)
   private func reading<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
     do { return try fresh(body) } catch {
@@ -196,8 +184,7 @@ final class DefaultsEngine: Sendable {
     return state.withLock { state in body(state) }
   }
 
-  /// Opens the journal at work. Out of line and without the body, which would cost each read the retaining of all that it
-  /// captures.
+  /// Out of line and without the body: otherwise each read would retain all its captures.
   @inline(never)
   private func follow() throws(StoreError) {
     try Relocation(engine: self).follow()
@@ -211,8 +198,8 @@ final class DefaultsEngine: Sendable {
     }
   }
 
-  /// The names belong to a batch that another process prepared. If it still holds the lock it is at work, and the values are
-  /// the old ones; if not, it died, and the outcome must be learnt.
+  /// If the process that prepared the batch still holds the lock, the old values count; if not, it died, and the outcome must be
+  /// learned.
   private func loadUndecided(_ names: [String]) throws(StoreError) -> [PlainForm?] {
     try PreparedBatches(engine: self).settleAbandoned()
     _ = try fresh { _ in }

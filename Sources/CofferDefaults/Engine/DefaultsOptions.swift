@@ -1,17 +1,16 @@
 package import CofferPlatform
 package import CofferStorage
 
-/// How an engine behaves. Of several openers in one process, the last to say something other than the default is heard.
+/// Of several openers in one process, the last non-default option counts.
 package struct EngineOptions: Sendable {
   package var access = DefaultsAccess.readWrite
   package var damage = DamagePolicy.fail
   /// See ``DefaultsStore/settle(with:)``.
   package var decisions: DecisionLookup?
   package var calls = SystemCalls()
-  /// Folds when no write came for a while. Tests that look at the journal turn it off.
+  /// Tests that look at the journal turn idle folds off.
   package var foldsWhenIdle = true
-  /// Whether the process's other stores of the same list use the same engine. One that is not shared behaves as another
-  /// process's would.
+  /// An engine that is not shared behaves as another process's would.
   package var isShared = true
 
   package init(
@@ -23,24 +22,22 @@ package struct EngineOptions: Sendable {
   }
 }
 
-/// What opening a domain does when its property list is there but cannot be read as one. Damage is never emptiness: under
-/// every policy but ``fail`` the bytes found are first copied to `<name>.plist.damaged-<time>` beside the list.
+/// The treatment of a property list that cannot be read. Every policy but ``fail`` first copies its bytes to
+/// `<name>.plist.damaged-<time>` beside the list.
 public enum DamagePolicy: Sendable {
   /// Throw ``/CofferPlatform/StoreError/Kind/damaged`` and change nothing.
   case fail
-  /// Put back the copy that was kept at the last rewrite of the list; `.damaged` when there is none or it is damaged too.
+  /// Restore the copy from the last rewrite of the list; `.damaged` when there is none or it is damaged too.
   case restoreLastGood
-  /// Start with an empty list. Changes that are still in the journal are applied to it.
+  /// Start with an empty list, and apply the journal's changes.
   case startEmpty
 }
 
-/// The access of a store to its files.
+/// A store's access to its files.
 public enum DefaultsAccess: Sendable {
-  /// Reading and writing; the journal is made if there is none, for it holds the lock of all writers.
+  /// Reading and writing. A missing journal is made, for it holds the lock of all writers.
   case readWrite
-  /// Reading without a trace: no folder, no journal and no change to either. Writes throw
-  /// ``/CofferPlatform/StoreError/Kind/readOnly``.
-  ///
-  /// The next read still sees the acknowledged writes of other processes.
+  /// Reading without a trace: writes throw ``/CofferPlatform/StoreError/Kind/readOnly``, and no folder or journal is made or
+  /// changed. The next read still sees acknowledged writes of other processes.
   case readOnly
 }

@@ -4,24 +4,19 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
-/// Tells observers of every change of a domain's stored values, under the names in the file.
+/// Reports every change of a domain's stored values, under the names in the file.
 final class EngineObservation: Sendable {
-  /// All looks on behalf of observers happen here, one after the other.
+  /// All looks happen here, one after the other.
   private let queue = DispatchQueue(label: "coffer.defaults", qos: .utility)
   private let feed = Mutex<ChangeFeed?>(nil)
-  /// The watch on the folder, and the period of observation that it is of.
   private let watch = Mutex<(id: UInt64, subscription: Subscription)?>(nil)
-  /// A look is on its way.
   private let isScheduled = Atomic<Bool>(false)
-  /// The next look is to ask the file system too.
   private let mayDiffer = Atomic<Bool>(false)
-  /// The last look failed.
   private let isFailing = Atomic<Bool>(false)
-  /// Whether a look that failed is to be tried again: many events meanwhile have one such look.
+  /// Many events before a retry share it.
   private let willRetry = Atomic<Bool>(false)
   private let lastID = Atomic<UInt64>(0)
 
-  /// What `engine` tells, whose observation this is. Watching begins with the first listener and ends with the last.
   func changes(of engine: DefaultsEngine) -> ChangeFeed {
     feed.withLock { feed in
       if let feed { return feed }
@@ -52,7 +47,7 @@ final class EngineObservation: Sendable {
 
   // MARK: The folder's watch
 
-  /// Watches the folder; false where there is none yet. A store that is only read makes none.
+  /// A store that only reads makes no folder.
   private func watchExistingFolder(of engine: DefaultsEngine, for id: UInt64) throws(StoreError) -> Bool {
     do throws(StoreError) {
       try watchFolder(of: engine, for: id)
@@ -94,7 +89,7 @@ final class EngineObservation: Sendable {
     old?.subscription.cancel()
   }
 
-  /// There is no folder, or it was moved or removed. Only when there is one can anything change.
+  /// The folder is missing, or was moved or removed. Nothing can change until there is one.
   private func watchAgain(_ engine: DefaultsEngine, for id: UInt64) {
     DetachedThread.start(after: Self.pauseWithoutFolder, on: queue) { [weak engine] in
       if let engine { engine.observation.tryToWatch(engine, for: id) }
@@ -105,7 +100,7 @@ final class EngineObservation: Sendable {
     guard engine.state.withLock({ $0.unreported?.id == id }) else { return }
     do throws(StoreError) { try watchFolder(of: engine, for: id) } catch { return watchAgain(engine, for: id) }
     noticeDifference(engine)
-    // It may have ended meanwhile, and found no watch to end.
+    // The observation may have ended meanwhile, without a watch to end.
     if engine.state.withLock({ $0.unreported?.id != id }) { endWatch(of: id) }
   }
 
@@ -113,7 +108,6 @@ final class EngineObservation: Sendable {
 
   // MARK: Looks
 
-  /// Something may have changed outside of this process.
   private func noticeDifference(_ engine: DefaultsEngine) {
     mayDiffer.store(true, ordering: .relaxed)
     scheduleLook(engine)
@@ -124,7 +118,6 @@ final class EngineObservation: Sendable {
     queue.async { self.look(engine) }
   }
 
-  /// Brings the state up to date and reports the changes. On the queue.
   private func look(_ engine: DefaultsEngine) {
     isScheduled.store(false, ordering: .sequentiallyConsistent)
     let asksFiles = mayDiffer.exchange(false, ordering: .relaxed)
@@ -143,12 +136,12 @@ final class EngineObservation: Sendable {
       if isFailing.exchange(false, ordering: .relaxed) { changes.send(.access) }
       if !found.isEmpty { changes.send(.changes(found)) }
       if isOther { noticeDifference(engine) }
-      // Half written, as it seems: if it stays so, no further event will come.
+      // It looks half written. If it stays so, no further event will come.
       if isSuspect { DetachedThread.start(after: CoarseClock.lookInterval, on: queue) { self.lookAgain(engine) } }
     } catch {
       // A read gets the error itself.
       if !isFailing.exchange(true, ordering: .relaxed) { changes.send(.access) }
-      // The cause is still there, and perhaps no further event comes.
+      // Perhaps no further event comes.
       guard engine.state.withLock({ $0.unreported != nil }), !willRetry.exchange(true, ordering: .relaxed) else { return }
       DetachedThread.start(after: Self.pauseWithoutFolder, on: queue) { [weak engine] in
         self.willRetry.store(false, ordering: .relaxed)
@@ -163,7 +156,6 @@ final class EngineObservation: Sendable {
     look(engine)
   }
 
-  /// Runs `body` once everything that was written so far is told to those who observe `engine`.
   func afterTelling(_ engine: DefaultsEngine, _ body: @escaping @Sendable () -> Void) {
     guard engine.state.withLock({ $0.unreported != nil }) else { return body() }
     queue.async {

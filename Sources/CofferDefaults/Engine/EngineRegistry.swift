@@ -4,21 +4,18 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
-/// A store's share in the engine of a property list: one engine for each list of a process, however many stores have it open to
-/// write. The kernel's lock belongs to an open file, so a second engine in one process would wait for the first. A store that is
-/// opened for reading alone takes no lock, and has an engine of its own.
+/// One engine for all stores of a process that can write a list: the kernel's lock belongs to an open file, so a second engine in
+/// one process would wait for the first. A store that only reads takes no lock, and has an engine of its own.
 final class EngineLease: Sendable {
   let engine: DefaultsEngine
   private let key: EngineRegistry.Key?
 
-  /// The engine of the list that `path` leads to. One that is not shared behaves as another process's would.
-  /// The lock is waited for until `deadline`, or as long as any.
   init(_ path: FilePath, _ options: EngineOptions, until deadline: LockDeadline? = nil) throws(StoreError) {
     let deadline = deadline ?? LockDeadline(after: FileLock.patience)
-    // Links are followed anew while the engine lives, wherever the process is by then.
+    // The current directory may change.
     let path = FilePath(FileManager.default.currentDirectoryPath).pushing(path)
     let files = try ListFiles(resolving: path, makingFolder: options.access == .readWrite)
-    // One that only reads takes no lock that it could wait for.
+    // One that only reads has no lock to wait for.
     guard options.isShared, options.access == .readWrite else {
       key = nil
       engine = try DefaultsEngine(files, from: path, options, until: deadline)
@@ -36,18 +33,17 @@ final class EngineLease: Sendable {
   }
 }
 
-/// The engines of this process.
 enum EngineRegistry {
-  /// A list, by the identity of its folder: the list itself is replaced at each fold.
+  /// Each fold replaces the list itself, so the folder identifies it.
   struct Key: Hashable {
     // A forked child inherits the table, but must not use the engines in it.
     private let process: pid_t
     private let device: UInt64, inode: UInt64
-    /// The folder itself where it is missing, and cannot be made: it has no identity then.
+    /// A folder that cannot be made has no identity.
     private let missing: FilePath?
     private let name: String
 
-    /// Another thread opens the list, and waits for whoever holds its lock.
+    /// Another thread opens the list, and waits for its lock.
     var busy: StoreError { FileLock.busy(FilePath(name), nil) }
 
     init(_ files: ListFiles) throws(StoreError) {
@@ -60,14 +56,14 @@ enum EngineRegistry {
     }
   }
 
-  /// A place for an engine, so that opening one domain never waits for another.
+  /// Opening one domain never waits for another.
   private final class Slot: Sendable {
     let engine = TimedLock<DefaultsEngine?>(nil)
   }
 
   private static let slots = Mutex<[Key: (slot: Slot, users: Int)]>([:])
 
-  /// The engine under `key`, made where there is none; ``release(_:)`` once for each.
+  /// Each call needs one ``release(_:)``.
   static func open(
     _ key: Key, _ options: EngineOptions, until deadline: LockDeadline, _ make: () throws(StoreError) -> DefaultsEngine
   ) throws(StoreError) -> DefaultsEngine {
@@ -97,7 +93,6 @@ enum EngineRegistry {
     }
   }
 
-  /// Uncounts a user; the last one's call forgets the engine.
   static func release(_ key: Key) {
     slots.withLock { slots in
       guard let entry = slots[key] else { return }

@@ -4,37 +4,31 @@ internal import CofferStorage
 /// A process's knowledge of a domain: the list's values with the journal's changes applied.
 struct EngineState: ~Copyable {
   var values: [String: PlainForm] = [:]
-  /// Weight of all values: see ``Budget``.
   var weight = 0
-  /// Whether the journal changes values of the list.
   var isJournalled = false
-  /// The batches that the journal's records name.
   var batches = OpenBatches()
   /// The journal is known up to here, which is the end of that record, and begins there.
   var seen = JournalWord.never
   var last = RecordLink()
   var start = 0
   var journal: Journal?
-  /// After a fold that failed, how long the journal grows before the next attempt.
+  /// A failed fold raises it.
   var foldAt = JournalLayout.foldAt
 
-  /// Bytes of the journal that a fold sets free.
+  /// A fold sets them free.
   var spentBytes: Int { seen.end - batches.preparedBytes }
-  /// Bytes that a write leaves free behind it: room for outcomes, and for the records that a fold keeps.
+  /// Room for outcomes, and for the records that a fold keeps.
   var keptBytes: Int { JournalLayout.keptForOutcomes + batches.preparedBytes }
 
-  /// The list that the values stand on.
   var list = ListFingerprint.none
   var listIsSettled = true
   var encoding = PropertyList.Encoding.xml
-  /// When to look at the file system again.
   var nextLook: UInt64 = 0
-  /// What observers have not been told of; nil while nobody observes.
+  /// Nil while nobody observes.
   var unreported: UnreportedChanges?
-  /// A list that was unreadable when last looked at: once may be another program's write in progress, twice is damage.
+  /// Unreadable once may be another program's write in progress, twice is damage.
   var suspect: ListFingerprint?
 
-  /// The state of a list without a journal.
   mutating func begin(with content: consuming ListContent) {
     list = content.fingerprint
     listIsSettled = content.isSettled
@@ -47,7 +41,6 @@ struct EngineState: ~Copyable {
     suspect = nil
   }
 
-  /// Replaces the value of `name`, whose place in ``values`` is `index` where that is known.
   @inline(__always)
   mutating func set(_ name: String, _ form: PlainForm?, at index: Dictionary<String, PlainForm>.Index? = nil, weight: Int) {
     if unreported != nil { noteChange(of: name) }
@@ -56,13 +49,11 @@ struct EngineState: ~Copyable {
     if let index, let form { values.values[index] = form } else { values[name] = form }
   }
 
-  /// The weight of all values once `name` has `form`.
   @inline(__always)
   func weight(replacing name: String, by form: PlainForm?) -> Int {
     weight - Budget.weight(of: values[name], under: name) + Budget.weight(of: form, under: name)
   }
 
-  /// Applies a record of the journal.
   mutating func apply(_ record: Record) {
     switch record {
     case .write(let changes, let cause): apply(changes, cause)

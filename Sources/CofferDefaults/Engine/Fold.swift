@@ -9,11 +9,11 @@ internal import SystemPackage
 struct Fold {
   let engine: DefaultsEngine
 
-  /// Folds, so that the list holds all acknowledged values, durably. A removed domain has nothing to fold, and no file is made.
+  /// The list then holds all acknowledged values, durably. A removed domain has nothing to fold, and no file is made.
   ///
   /// - Parameters:
-  ///   - scrubbing: also overwrites the older content of the journal and of the last good copy. Every fold does so that finds the
-  ///     mark ``/CofferStorage/ReservedName/scrubPending``, because the process that set it may have died.
+  ///   - scrubbing: also overwrites the older content of the journal and the last good copy. Every fold that finds the mark
+  ///     ``/CofferStorage/ReservedName/scrubPending`` does so, because the process that set it may have died.
   ///   - telling: see ``DefaultsEngine/holdingLock(until:checkingName:keepingRemoved:telling:_:)``.
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others after which every value is stored all the
   ///   same; `.damaged`, `.readOnly`, `.closed`, `.moved`.
@@ -27,7 +27,7 @@ struct Fold {
     }
   }
 
-  /// A failed fold loses no value, so an error of the system's or of the lock must not say that nothing was changed.
+  /// A failed fold loses no value, so an error of the system or the lock must not say that nothing was changed.
   private func unfolded(_ error: StoreError) -> StoreError {
     guard error.underlying is Errno || error.kind == .busy else { return error }
     return StoreError(
@@ -36,20 +36,19 @@ struct Fold {
       underlying: error.underlying)
   }
 
-  /// Folds because the journal is long. A failure loses no acknowledged value: the journal keeps growing, and
-  /// ``synchronize(scrubbing:)``, or a write once the journal is full, reports the obstacle.
+  /// A failure loses no acknowledged value: the journal keeps growing, and ``synchronize(scrubbing:)``, or a write once the
+  /// journal is full, reports the obstacle.
   func quietly(_ journal: Journal) {
     do { try run(journal) } catch {
       engine.state.withLock { $0.foldAt = $0.spentBytes + JournalLayout.foldAt }
     }
   }
 
-  /// The content that a fold writes.
   private struct Plan {
     let values: [String: PlainForm]
     let encoding: PropertyList.Encoding
     let list: ListFingerprint
-    /// The journal's word, if nobody else changed the list since the last fold.
+    /// Nil if somebody else changed the list since the last fold.
     let pureWord: JournalWord?
   }
 
@@ -58,7 +57,7 @@ struct Fold {
     for _ in 0..<Self.attempts {
       guard let plan = try plan(journal, evenIfEmpty: scrubbing) else { return try tidy(journal) }
       guard let list = try write(plan, journal) else { continue }  // Another program rewrote the list meanwhile.
-      // Before the records of these batches go, which are the last to name them.
+      // These batches' records are the last to name them.
       PreparedBatches(engine: engine).forgetFinished()
       try empty(journal, plan, list)
       try tidy(journal)
@@ -70,7 +69,7 @@ struct Fold {
       try engine.state.withLock { (state) throws(StoreError) in
         try engine.append(.write([(ReservedName.scrubPending, nil)]), &state, journal)
       }
-      // Once more, so that the mark leaves the list too.
+      // So that the mark leaves the list too.
       return try run(journal)
     }
     throw StoreError(
@@ -78,21 +77,21 @@ struct Fold {
       cure: "end that program and try again; every value is safe in the journal")
   }
 
-  /// Folds where the mark stands. A failure is met again by the next fold, and `doctor` tells of what can be read.
+  /// The next fold meets a failure again, and `doctor` reports readable remains.
   func finishScrubbing(_ journal: Journal) {
     if engine.state.withLock({ $0.values[ReservedName.scrubPending] != nil }) { quietly(journal) }
   }
 
   private static var attempts: Int { 8 }
 
-  /// Most batches whose names are kept from one fold to the next because the store that decided them could not be written: some
-  /// 10 KiB of the journal. Older ones stay in that store, 16 bytes each.
+  /// Limits the committed batches whose names folds keep because the deciding store could not be written, to some 10 KiB of the
+  /// journal.
   private static var mostFinished: Int { 64 }
 
-  /// A fold that took longer, as one of a process that was stopped in its midst, is paced like one of five seconds.
+  /// A fold that took longer, as in a process that was stopped meanwhile, is paced like one of five seconds.
   private static let longestPaced: UInt64 = 5_000_000_000
 
-  /// How long ago any process folded, and how long that took, in nanoseconds.
+  /// In nanoseconds, of a fold by any process.
   var last: (age: UInt64, duration: UInt64) {
     engine.state.withLock { state in
       let age = CoarseClock.age(of: Int64(bitPattern: state.list.modified)) ?? .max  // Of no date, or of one to come.
@@ -118,8 +117,7 @@ struct Fold {
       values: state.values, encoding: state.encoding, list: state.list, pureWord: isPure ? state.seen : nil)
   }
 
-  /// Replaces the list, and returns the new one's fingerprint; nil if the old one is no longer the one that the plan was made
-  /// for.
+  /// Nil if the list is not the plan's any more.
   private func write(_ plan: Plan, _ journal: Journal) throws(StoreError) -> ListFingerprint? {
     let data = PropertyList.encode(plan.values, as: plan.encoding)
     // After a power loss the journal must not hold less than the new list: a part of it, replayed over the list, would bring old
@@ -127,7 +125,7 @@ struct Fold {
     try journal.synchronize()
     let old = try FileStatus(at: engine.files.list)
     let mode = old?.permissions ?? 0o600
-    // A copy and not a second name: Foundation rewrites the list in place.
+    // A copy, not a second name: Foundation rewrites the list in place.
     let draft = engine.files.draft(of: journal.file)
     try AtomicFile(engine.files.lastGood, draft: draft, calls: engine.calls).replace(
       with: data.bytes, mode: mode, like: old, durably: false)
@@ -138,12 +136,12 @@ struct Fold {
         engine.calls.reached?(.listWritten)
         // Another journal at the name is folded under another lock: one fold would replace the other's list by an older one.
         if try Relocation(engine: engine).hasMoved(journal) { throw journal.overtaken }
-        // The new file's own: a moment later another program's may be at the path.
+        // A moment later another program's file may be at the path.
         list = ListFingerprint(new)
       },
       isExpected: { found in
         guard ListFingerprint(found) == plan.list else { return false }
-        // It holds the known values: a concurrent look need not read it, and must not take this process's writes for another's.
+        // A concurrent look need not read it, and must not take this process's writes for another's.
         if let list { engine.state.withLock { $0.list = list } }
         return true
       })
@@ -160,12 +158,12 @@ struct Fold {
       state.foldAt = JournalLayout.foldAt
     }
     engine.calls.reached?(.journalEmptied)
-    // Only then may new records take the old ones' place on the disk.
+    // Only then may new records replace the old ones on the disk.
     try journal.synchronize()
   }
 
-  /// Returns to the journal's front if the journal is long and has nothing for the list, because of dropped batches, or because a
-  /// fold put kept records behind the others.
+  /// Frees a long journal that has nothing for the list, because batches were dropped or a fold put kept records behind the
+  /// others.
   private func tidy(_ journal: Journal) throws(StoreError) {
     try journal.completeFold()
     let isLong = try engine.state.withLock { (state) throws(StoreError) in

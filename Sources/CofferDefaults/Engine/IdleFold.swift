@@ -3,25 +3,22 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// Folds a domain when no write came for a while, so that Foundation and editors see a change within a second.
+/// Folds a domain after a pause in writes, so that Foundation and editors see a change within a second.
 final class IdleFold: Sendable {
   private let isScheduled = Atomic<Bool>(false)
   private let lastWrite = Atomic<UInt64>(0)
   private let firstWrite = Atomic<UInt64>(0)
 
-  /// A pause this long is idleness: long enough to join the writes of one user action, short enough for the promise.
+  /// Long enough to join the writes of one user action.
   static let quiet: UInt64 = 250_000_000
-  /// Under steady writes a fold comes after this time, which leaves the fold itself some of the second.
+  /// Leaves the fold some of the second under steady writes.
   private static let longest: UInt64 = 750_000_000
-  /// Between tries at a fold that fails again and again: they cost little then.
   private static let longestPause: UInt64 = 60_000_000_000
-  /// Under steady writes a large list is folded less often: at most one part of this many is spent on it.
+  /// Under steady writes, folds of a large list take at most one part in this many.
   private static let share: UInt64 = 10
 
-  /// The pause that follows one after which a fold failed again.
   static func pause(after pause: UInt64) -> UInt64 { min(2 * pause, longestPause) }
 
-  /// Notes a write.
   @inline(__always)
   func wrote(_ engine: DefaultsEngine) {
     let now = CoarseClock.now()
@@ -33,7 +30,7 @@ final class IdleFold: Sendable {
     guard engine.options.withLock({ $0.foldsWhenIdle }), !isScheduled.exchange(true, ordering: .relaxed) else { return }
     firstWrite.store(now, ordering: .relaxed)
     do throws(StoreError) {
-      // The engine stays alive until the fold is done, even where its stores are gone.
+      // Even without its stores, the engine lives until the fold is done.
       try DetachedThread.start(stackBytes: Self.stackBytes, place: engine.files.list) { [self] in
         var pause: UInt64? = Self.quiet
         while let wait = pause {
@@ -44,7 +41,7 @@ final class IdleFold: Sendable {
     } catch { isScheduled.store(false, ordering: .relaxed) }  // No thread to be had: the next write tries again.
   }
 
-  /// Room for a fold of values that are nested as deep as can be.
+  /// For a fold of the deepest nested values.
   private static let stackBytes = 1 << 20
 
   private func isDue(_ engine: DefaultsEngine) -> Bool {
@@ -52,16 +49,16 @@ final class IdleFold: Sendable {
     let quietFor = now - min(now, lastWrite.load(ordering: .relaxed))
     let dirtyFor = now - min(now, firstWrite.load(ordering: .relaxed))
     let (foldAge, foldTime) = Fold(engine: engine).last
-    // A writer that waits for the lock looks idle too, and folding would keep all others waiting: the pace holds for both.
+    // A writer that waits for the lock looks idle too, and a fold would keep all others waiting.
     return foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
   }
 
-  /// Folds; after which pause to try again, if at all.
+  /// Returns the pause before another attempt, if any.
   private func fold(_ engine: DefaultsEngine, after pause: UInt64) -> UInt64? {
     isScheduled.store(false, ordering: .relaxed)
     do { try Fold(engine: engine).synchronize(telling: false) } catch {
-      // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so. What may pass,
-      // as a full disk, a lock, or a list that cannot be written, is tried again: perhaps nobody writes any more.
+      // A failure loses nothing, and the next synchronize() reports it. A passing cause, such as a full disk or a lock, is tried
+      // again: perhaps nobody writes any more.
       guard error.kind != .afterFork, error.kind != .closed, !isScheduled.exchange(true, ordering: .relaxed) else { return nil }
       return Self.pause(after: pause)
     }

@@ -4,18 +4,17 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
-/// Puts a list in order that cannot be read, where the policy says so.
 struct ListRepair {
   let engine: DefaultsEngine
 
-  /// Heals the list if `error` says that it is damaged and the policy allows it; true when a second attempt makes sense.
+  /// True when a second attempt makes sense.
   @inline(never)
   func heal(after error: StoreError) throws(StoreError) -> Bool {
     guard isListDamage(error), !engine.isReadOnly, engine.options.withLock({ $0.damage }) != .fail else { return false }
     return try engine.holdingLock(telling: false) { (journal) throws(StoreError) in try healLocked(after: error, journal) }
   }
 
-  /// The same under the file's lock.
+  /// The caller holds the file's lock.
   func healLocked(after error: StoreError, _ journal: Journal) throws(StoreError) -> Bool {
     guard isListDamage(error) else { return false }
     let substitute: Data
@@ -24,7 +23,7 @@ struct ListRepair {
     case .restoreLastGood: substitute = try lastGood()
     case .startEmpty: substitute = emptyList()
     }
-    // Another process may have healed it before the lock was ours.
+    // Another process may have repaired it before this one got the lock.
     do { _ = try ListContent.read(engine.files.list, engine.calls) } catch {
       try Quarantine.keep(engine.files.list, engine.calls)
       try replaceList(with: substitute)
@@ -66,11 +65,10 @@ struct ListRepair {
   private func emptyList() -> Data { PropertyList.encode([:], as: .xml) }
 }
 
-/// Keeps the bytes of a damaged file before it is replaced.
 enum Quarantine {
   private static let chunk = 1 << 16
 
-  /// Copies `file` to `<name>.damaged-<time>` beside it, durably, and says where.
+  /// Copies `file` durably, and returns the copy's path.
   @discardableResult
   static func keep(_ file: FilePath, _ calls: SystemCalls) throws(StoreError) -> FilePath {
     let source = calls.open(file.string, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
@@ -92,7 +90,6 @@ enum Quarantine {
     let stamp = Date().formatted(.iso8601.year().month().day().time(includingFractionalSeconds: false).timeSeparator(.omitted))
     let name = "\(file.lastName ?? "").damaged-\(stamp)"
     var place = file.parent.appending(name)
-    // The same second has room for many.
     for number in 2...1000 {
       let fd = calls.open(place.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
       if fd >= 0 { return (fd, place) }

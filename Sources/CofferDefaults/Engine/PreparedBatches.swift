@@ -9,9 +9,9 @@ struct PreparedBatches {
 
   /// Makes `changes` durable as prepared, makes the decision, and lets them take effect.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.conflict` before anything is written; what `decision` throws, when the changes
-  ///   are dropped; `.pending` when the decision was made and the journal could not be told, or when nobody can say now whether
-  ///   it was made: whoever takes the lock next will see to it.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.conflict` before anything is written; the error of `decision`, when the changes
+  ///   are dropped; `.pending` when the decision was made and the journal could not record it, or when nobody can say now whether
+  ///   it was made. The next process that takes the lock finishes the batch.
   func commit(
     _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?], decision: Decision
   ) throws(StoreError) {
@@ -23,11 +23,11 @@ struct PreparedBatches {
         (state) throws(StoreError) -> [Record.Change] in
         try engine.effects(of: changes, if: expectations, &state)
       }
-      // Nothing to do here with either outcome, so nobody need ask for it.
+      // Either outcome changes nothing here.
       guard !effective.isEmpty else { return try engine.deciding.make(decision, nil) }
       let batch = Record.Prepared(id: id, place: decision.place, changes: effective, cause: cause)
       try prepare(batch, journal)
-      // Decided, it could not be taken back: nobody may have put another file there.
+      // There is no way back after the decision.
       guard try !Relocation(engine: engine).hasMoved(journal) else {
         abandon(id, journal)
         throw journal.overtaken
@@ -40,7 +40,7 @@ struct PreparedBatches {
     engine.idle.wrote(engine)
   }
 
-  /// Compares and decides where nothing can be written: under the lock, if there is a journal to lock.
+  /// Used where nothing can be written. Holds the lock, if there is a journal to lock.
   func compare(_ expectations: [String: PlainForm?], then decision: Decision?) throws(StoreError) {
     try engine.checkProcess()
     try engine.deciding.check(engine.files.list.string)
@@ -61,7 +61,7 @@ struct PreparedBatches {
 
   private func prepare(_ batch: Record.Prepared, _ journal: Journal) throws(StoreError) {
     try engine.state.withLock { (state) throws(StoreError) in
-      // Room for the outcome is taken first: once the decision is made, a full disk must not stand in the way.
+      // Once the decision is made, a full disk must not stand in the way.
       try journal.reserve(state.seen.end + Record.prepare(batch).count + Record.commit(batch.id).count)
       try engine.append(.prepare(batch), &state, journal)
     }
@@ -72,7 +72,7 @@ struct PreparedBatches {
     engine.calls.reached?(.prepared)
   }
 
-  /// Returns if a decision whose call failed was made all the same, durably; otherwise throws the error for the caller.
+  /// Returns if a decision whose call failed was made durably all the same.
   private func judge(_ batch: Record.Prepared, _ error: StoreError, _ journal: Journal) throws(StoreError) {
     guard error.kind == .outcomeUnknown else {
       abandon(batch.id, journal)
@@ -92,11 +92,11 @@ struct PreparedBatches {
       cure: "try again", underlying: error)
   }
 
-  /// The decision was not made, and will not be. If even this cannot be written, the next process finds no decision and drops the
-  /// batch. The caller gets the decision's error.
+  /// If even this cannot be written, the next process finds no decision and drops the batch. The caller gets the decision's
+  /// error.
   private func abandon(_ id: TransactionID, _ journal: Journal) {
     do { try engine.state.withLock { (state) throws(StoreError) in try engine.append(.drop(id), &state, journal) } } catch {}
-    // A program whose transactions fail again and again would else fill the journal.
+    // Otherwise a program whose transactions fail again and again would fill the journal.
     foldIfWanted(journal)
   }
 
@@ -104,7 +104,7 @@ struct PreparedBatches {
     if engine.state.withLock({ engine.wantsFold($0) }) { Fold(engine: engine).quietly(journal) }
   }
 
-  /// The decision was made. Its record in the other store must outlive a power loss until this is durable.
+  /// The decision's record in the other store must outlive a power loss until this is durable.
   private func finish(_ id: TransactionID, _ journal: Journal) throws(StoreError) {
     do {
       try engine.state.withLock { (state) throws(StoreError) in try engine.append(.commit(id), &state, journal) }
@@ -121,7 +121,7 @@ struct PreparedBatches {
 
   // MARK: Outcomes left open
 
-  /// Learns the outcome of every batch that its process did not live to complete. The caller holds the file's lock.
+  /// Learns the outcome of every batch whose process died before completing it. The caller holds the file's lock.
   func resolve(_ journal: Journal) throws(StoreError) {
     let now = CoarseClock.now()
     let batches = try engine.state.withLock { (state) throws(StoreError) -> [Record.Prepared] in
@@ -140,7 +140,7 @@ struct PreparedBatches {
   private func resolve(_ batch: Record.Prepared, _ journal: Journal) throws(StoreError) {
     let (decisions, place) = (try decisions(on: batch), batch.place)
     guard journal.isWritable else {
-      // Who only reads records nothing. Where nothing is recorded, the other store shows its old values too.
+      // A reader records nothing. Without a record, the other store shows its old values too.
       let outcome = try decisions.outcome(batch.id, place)
       return engine.state.withLock { state in
         state.batches.learn(batch.id)
@@ -169,10 +169,10 @@ struct PreparedBatches {
       cure: "open a router over the domain and the vault at that place")
   }
 
-  /// Has the deciding stores forget the batches that the journal has as committed, or those in `ids`. The batches' changes are
-  /// durable, in the list or, those in `ids`, in the journal: a store that forgot too early would leave a batch to be dropped.
+  /// Makes the deciding stores forget the batches in `ids`, or those that the journal has as committed. The batches' changes are
+  /// durable: a store that forgot too early would leave a batch to be dropped.
   ///
-  /// Never throws: a record that remains says nothing of items, and is forgotten after a later fold.
+  /// Never throws: a remaining record says nothing of items, and is forgotten after a later fold.
   func forgetFinished(_ ids: Set<TransactionID>? = nil) {
     guard let decisions = engine.options.withLock({ $0.decisions }) else { return }
     let finished = engine.state.withLock { state in state.batches.finished.filter { ids?.contains($0.id) ?? true } }
@@ -183,14 +183,14 @@ struct PreparedBatches {
     }
   }
 
-  /// Called by readers that met undecided names: settles them if the lock is free, for their process has died then.
+  /// If the lock is free, the process of the undecided batches has died.
   func settleAbandoned() throws(StoreError) {
     try engine.checkProcess()
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
       guard let journal = writer.journal, try journal.tryLock() else { return }
       defer { journal.unlock() }
-      // Its batches are in another journal. Settled here, their outcome would be forgotten before that journal has it, and they
-      // would be dropped there.
+      // Its batches are in another journal. If they were settled here, their outcome would be forgotten before that journal has
+      // it, and they would be dropped there.
       guard try !Relocation(engine: engine).hasMoved(journal) else { return engine.state.withLock { $0.nextLook = 0 } }
       try resolve(journal)
       if journal.isWritable { Fold(engine: engine).finishScrubbing(journal) }

@@ -5,42 +5,38 @@ internal import SystemPackage
 
 /// Follows a journal whose name was removed, given to another file or overwritten, and a list whose links lead elsewhere.
 ///
-/// The user who put other files there has decided: Coffer writes nothing over them. It remakes a journal that was only deleted,
-/// from the old content. A process that knows of an acknowledged value which the current files lack throws once, at its next
-/// write.
+/// The user who replaced the files has decided: Coffer writes nothing over them. It remakes a journal that was only deleted, from
+/// the old content. A process that knows an acknowledged value which the current files lack throws once, at its next write.
 ///
 /// `Tests/Models` has the rules, and the histories that refuted simpler ones.
 struct Relocation {
   let engine: DefaultsEngine
 
-  /// The knowledge of a process about the files before they were replaced.
   struct Knowledge: Sendable {
     let values: [String: PlainForm]
-    /// Batches without an outcome.
     let prepared: [Record.Prepared]
     /// The journal that holds all of it.
     let whole: Journal?
   }
 
-  /// Whether to stop writing to the journal.
   func hasMoved(_ journal: Journal) throws(StoreError) -> Bool {
     if try !engine.files.areReached(from: engine.origin) { return true }
     return try journal.isGone()
   }
 
-  /// Whether the domain of `journal` was removed, and nobody has remade it at the origin's current target.
+  /// Nobody has remade the domain at the origin's current target.
   func isRemovedForGood(_ journal: Journal) throws(StoreError) -> Bool {
     guard try journal.memory.use == .removed else { return false }
     return try FileStatus(ofLinkAt: currentFiles().journal) == nil
   }
 
-  /// The files at the origin's current target. A missing folder is not made: it was moved or removed with its files.
+  /// A missing folder is not made: it was moved or removed with its files.
   private func currentFiles(makingFolder: Bool = false) throws(StoreError) -> ListFiles {
     try ListFiles(resolving: engine.origin, makingFolder: makingFolder)
   }
 
-  /// Switches to the current files, for a reader, which never waits: while a lock or a full disk is in the way, its knowledge
-  /// stays valid.
+  /// Switches a reader to the current files. A reader never waits: while a lock or a full disk is in the way, its knowledge stays
+  /// valid.
   ///
   /// A forked child must not release its parent's locks, so it keeps its knowledge too.
   func follow() throws(StoreError) {
@@ -56,8 +52,8 @@ struct Relocation {
     }
   }
 
-  /// Whether `error` means a held lock, a full disk or another replacement, which other calls handle. A process that could not
-  /// make a journal as it opened the domain keeps reading if it still cannot.
+  /// A held lock, a full disk or another replacement are left to other calls. A process that could not make a journal when it
+  /// opened the domain keeps reading if it still cannot.
   private func mayPass(_ error: StoreError, hasJournal: Bool) throws(StoreError) -> Bool {
     let isWaited = [.busy, .noSpace, .moved].contains(error.kind)
     if hasJournal || engine.isReadOnly { return hasJournal && isWaited }
@@ -65,8 +61,8 @@ struct Relocation {
     return try FileStatus(ofLinkAt: engine.files.journal) == nil
   }
 
-  /// Switches to the journal at the name, and returns it, locked if it can be written. A reader gets nil if there is none, or if
-  /// it stays with the old one.
+  /// Returns the journal at the name, locked if it can be written. A reader gets nil if there is none, or if it stays with the
+  /// old one.
   func exchange(
     _ writer: inout DefaultsEngine.WriterState, until deadline: LockDeadline?, isReader: Bool = false
   ) throws(StoreError) -> Journal? {
@@ -78,7 +74,7 @@ struct Relocation {
       var mayMake = true
       if let old, isForWriting {
         mayMake = try !makeAnew(old, again: patience.isOver, in: files, until: deadline)
-        // Its successor is gone as well: the processes that have the successor open are about to make the next one.
+        // Processes that have the successor open are about to make the next one.
         if !patience.isOver, try old.isItself, try old.memory.load(.successor) != 0,
           try FileStatus(ofLinkAt: files.journal) == nil
         {
@@ -93,7 +89,6 @@ struct Relocation {
         new = try Journal.open(
           of: files, forWriting: isForWriting, mayMake: mayMake, calls: engine.calls, until: deadline, overwritten: overwritten)
       } catch {
-        // It was deleted again.
         guard error.kind == .moved else { throw error }
         continue
       }
@@ -103,7 +98,6 @@ struct Relocation {
       if let old, let new, writer.known == nil { writer.known = try giveUp(old, for: new, until: deadline) }
       if let new, new.isWritable { try new.lock(until: deadline) }
       do {
-        // Given up in the meantime.
         if let new, new.isWritable, try new.memory.isRetired() {
           new.unlock()
           continue
@@ -117,8 +111,8 @@ struct Relocation {
     }
   }
 
-  /// Makes a journal from the content of `old`, if the folder is the same one and has no file at the name: the journal was
-  /// deleted.
+  /// Makes a journal from the content of `old`, if the journal was deleted: the folder is the same one and has no file at the
+  /// name.
   ///
   /// - Parameter again: also if a successor was made and deleted before anybody had opened it.
   /// - Returns: whether a missing journal must be made from `old`. An empty one would look replaced to all processes that know
@@ -145,7 +139,7 @@ struct Relocation {
     return true
   }
 
-  /// Whether `old` is in use, or has a successor. An overwritten journal cannot tell.
+  /// An overwritten journal cannot tell.
   private func holdsAll(_ old: Journal) throws(StoreError) -> Bool {
     guard try !isReplaced(old) else { return false }
     let use = try old.memory.use, successor = try old.memory.load(.successor)
@@ -156,11 +150,11 @@ struct Relocation {
     try engine.state.withLock { (state) throws(StoreError) in try journal.isReplaced(state.seen, state.last) }
   }
 
-  /// Whether `old` may be the only place of acknowledged values that the list lacks, while there is no other journal yet.
+  /// Whether `old` may be the only place of acknowledged values that the list lacks.
   private func mustStay(_ old: Journal, until new: Journal?) throws(StoreError) -> Bool {
     if engine.isReadOnly { return false }
     if let new, new.isWritable || !old.isWritable || new.file.isSameFile(as: old.file) { return false }
-    // An overwritten journal says nothing of itself; the process's memory of it still counts.
+    // The process's memory of an overwritten journal still counts.
     guard try old.isItself else { return new == nil }
     let use = try old.memory.use
     return new == nil ? use != .removed : use == .current
@@ -176,7 +170,7 @@ struct Relocation {
     return known
   }
 
-  /// Makes `new`, or none, the current journal. The caller holds its lock if it can be written.
+  /// The caller holds the lock of `new`, if it can be written.
   private func goOn(
     with new: Journal?, in files: ListFiles, _ writer: inout DefaultsEngine.WriterState
   ) throws(StoreError) {
@@ -185,8 +179,7 @@ struct Relocation {
       if files.list != engine.files.list { state.unreported?.noteMove() }
       engine.location.withLock { $0 = files }
       state.journal = new
-      // Also if it cannot be written: its prepared batches must not be settled in the old one. The next write looks for a
-      // writable one.
+      // Even a read-only one: its prepared batches must not be settled in the old one. The next write looks for a writable one.
       writer.journal = new
       state.seen = .never
       if new == nil { state.nextLook = 0 }
@@ -195,19 +188,17 @@ struct Relocation {
     }
   }
 
-  /// The knowledge to compare with `new`: this process's, and the remaining content of `old`. Nil if `new` certainly has it.
+  /// Nil if `new` certainly has all of it.
   private func knowledge(
     of old: Journal, _ state: inout EngineState, before new: Journal
   ) throws(StoreError) -> Knowledge? {
     if engine.isReadOnly { return nil }
     var whole: Journal?
-    // Bytes written over it since are the ones to compare with.
     if try !old.isReplaced(state.seen, state.last) {
       let isSame = old.file.isSameFile(as: new.file)
       // In another folder, such as one of links to the same files, the list may differ.
       if isSame, let folder = new.folder, old.folder?.isSameFile(as: folder) ?? false { return nil }
       if try old.memory.use == .removed { return nil }
-      // Or it was made from the successor, which was deleted.
       let successor = try old.memory.load(.successor), generation = new.number.load(ordering: .relaxed) &- successor
       if successor != 0, generation < Self.mostHeirs { return nil }
       // Unreadable parts are known to other processes, or to none.
@@ -216,7 +207,7 @@ struct Relocation {
     return Knowledge(values: state.values, prepared: state.batches.prepared, whole: whole)
   }
 
-  /// So many times a journal may be deleted while a process sleeps.
+  /// Deletions that a process may sleep through.
   private static let mostHeirs: UInt64 = 1 << 20
 
   /// Notes the known values that are missing. The caller holds the lock of `journal`.
@@ -248,7 +239,6 @@ struct Relocation {
     try old.memory.store(journal.number.load(ordering: .relaxed), .successor)
   }
 
-  /// Throws once, with the names of the missing values.
   func tell(_ writer: inout DefaultsEngine.WriterState) throws(StoreError) {
     guard !writer.missing.isEmpty else { return }
     let names = writer.missing.sorted()
@@ -262,6 +252,6 @@ struct Relocation {
       cure: "look at what is there, and set these keys again where you need to; nothing was changed")
   }
 
-  /// A message has no room for more names.
+  /// A message has no room for more.
   private static let mostNames = 50
 }

@@ -3,19 +3,17 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// Applies the journal's records to the known values of the domain. It needs no lock of the file.
+/// Applies the journal's records to the known values, without the file's lock.
 struct Replay {
   let engine: DefaultsEngine
 
-  /// Applies the records that were appended to the journal since `state.seen`.
-  ///
-  /// - Throws: ``Journal/overtaken`` if the file does not continue from there; `.damaged` and others.
+  /// - Throws: ``Journal/overtaken`` if the file does not continue from `state.seen`; `.damaged` and others.
   func catchUp(_ state: inout EngineState, _ journal: Journal) throws(StoreError) {
     do { try followWord(&state, journal) } catch {
       guard error.place == journal.path.string, try journal.isReplaced(state.seen, state.last) else { throw error }
       throw journal.overtaken
     }
-    // The journal was given up with the last word; later records are in another one.
+    // Later records are in another journal.
     if try journal.memory.isRetired() { state.nextLook = 0 }
   }
 
@@ -26,7 +24,7 @@ struct Replay {
     let word = try journal.wholeWord()
     if word.epoch != state.seen.epoch, try !followFold(&state, journal, word) {
       let content = try ListContent.read(engine.files.list, engine.calls), list = try journal.memory.list
-      // Copied or not, it is the list that the records follow.
+      // The records follow this list, copied or not.
       isWhole = content.fingerprint.modified == list.modified && content.fingerprint.size == list.size
       if isWhole { state.begin(with: content) }
       state.batches.beginAgain()
@@ -57,10 +55,10 @@ struct Replay {
       .busy, "the journal is folded faster than it can be read", place: journal.path.string, cure: "try again")
   }
 
-  /// How often a fold may come between two looks before a reader gives up.
+  /// Folds between two looks before a reader gives up.
   static var attempts: Int { 64 }
 
-  /// Applies the records up to `word`; false when a fold came in between.
+  /// False when a fold came in between.
   private func readTail(
     _ state: inout EngineState, _ journal: Journal, to word: JournalWord
   ) throws(StoreError) -> Bool {
@@ -73,7 +71,6 @@ struct Replay {
     }
   }
 
-  /// Applies the records of the epoch of `state.seen` that stand one after the other in `bytes`.
   private func apply(_ bytes: UnsafeRawBufferPointer, _ state: inout EngineState) {
     let epoch = state.seen.epoch
     var offset = 0
@@ -87,8 +84,7 @@ struct Replay {
     state.seen = state.seen.advanced(by: offset)
   }
 
-  /// Follows a fold without reading the list, if `state` and the remaining folded records make up exactly the written values;
-  /// false if they do not.
+  /// True if `state` and the remaining folded records make up exactly the written values.
   private func followFold(_ state: inout EngineState, _ journal: Journal, _ word: JournalWord) throws(StoreError) -> Bool {
     let folded = JournalWord(rawValue: try journal.memory.load(.foldedFrom))
     guard folded.isWhole, folded.epoch == state.seen.epoch, state.seen != .never, state.seen.end <= folded.end else {
@@ -111,7 +107,6 @@ struct Replay {
     state.list = list
     state.listIsSettled = true
     state.isJournalled = false
-    // Who folded has seen to them.
     state.batches.forgetFinished()
     state.start = start
     state.seen = JournalWord(epoch: word.epoch, end: start)
@@ -119,17 +114,17 @@ struct Replay {
     return true
   }
 
-  /// Builds `state` anew from the list and the whole journal; false when a fold came in between.
+  /// False when a fold came in between.
   func reload(_ state: inout EngineState, _ content: consuming ListContent) throws(StoreError) -> Bool {
     guard let journal = state.journal else {
       state.begin(with: content)
       return true
     }
-    // Read after the list: a fold between the two leaves a list that is newer than these records, and they say the same.
+    // A fold between the two leaves a list that is newer than these records, and they say the same.
     let word = try journal.wholeWord()
     let start = try journal.memory.start(of: word), seed = try journal.memory.seed(of: word.epoch)
     guard start <= word.end else {
-      // Only a fold that came in between explains it.
+      // A fold explains it.
       if try journal.word() == word { throw journal.memory.damagedHeader }
       return false
     }
@@ -150,9 +145,8 @@ struct Replay {
     return try readTail(&state, journal, to: word)
   }
 
-  /// Who wrote the record at the head of `bytes`, whose cause is told when it is applied. A writer's numbers are those of this
-  /// process where another engine of it wrote, and also where a process of another container has the same ones: this engine's own
-  /// records never come from the file.
+  /// The writer's numbers may be this process's own, if another of its engines or a process of another container wrote: this
+  /// engine's own records never come from the file.
   private func author(_ bytes: UnsafeRawBufferPointer) -> UnreportedChanges.Author {
     let author = Record.writer(bytes)
     let isHere =
@@ -162,16 +156,15 @@ struct Replay {
   }
 }
 
-/// Looks for what programs did to the files that know nothing of the journal's lock.
+/// Finds changes by programs that know nothing of the journal's lock.
 struct ForeignChanges {
   let engine: DefaultsEngine
 
-  /// Looks whether another program took the journal away or wrote over it, or rewrote the list.
+  /// Looks whether another program removed or overwrote the journal, or rewrote the list.
   ///
-  /// - Throws: ``Journal/overtaken`` before anything of the list is known; `.moved` too where there was no journal, and there may
-  ///   be one now.
+  /// - Throws: ``Journal/overtaken`` before anything of the list is known; `.moved` too if there was no journal, and there may be
+  ///   one now.
   func look(_ state: inout EngineState, _ now: UInt64, following: Bool) throws(StoreError) {
-    // Without a journal to ask, every read looks whether there is one by now.
     state.nextLook = state.journal == nil ? 0 : now + CoarseClock.lookInterval
     if following {
       guard let journal = state.journal else {
@@ -200,7 +193,7 @@ struct ForeignChanges {
     }
   }
 
-  /// Whether there is a journal by now, or one can be made, perhaps where the origin leads to by now.
+  /// A journal can perhaps be made at the origin's current target.
   private func mayHaveJournal() throws(StoreError) -> Bool {
     let files = engine.files
     if engine.isReadOnly { return true }
@@ -209,9 +202,9 @@ struct ForeignChanges {
     return try files.isWritable()
   }
 
-  /// Reads the list again if it is not the one that `state` stands on; true when it was read.
+  /// True when the list was read.
   ///
-  /// - Throws: ``Journal/overtaken`` where the journal lost its name meanwhile: both may have been replaced.
+  /// - Throws: ``Journal/overtaken`` if the journal lost its name meanwhile: both may have been replaced.
   @discardableResult
   func rereadIfChanged(_ state: inout EngineState, patiently: Bool = false) throws(StoreError) -> Bool {
     let found = try ListFingerprint(FileStatus(at: engine.files.list))

@@ -3,20 +3,16 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// A lock among the threads of this process that is waited for as long as the file's lock is, and not longer: a thread whose turn
-/// does not come is told, and does not wait for all who came before it to be told first.
+/// Waits as long as the file's lock does. A thread whose turn does not come gets the error on time, without waiting for those
+/// before it.
 struct TimedLock<Value: ~Copyable>: ~Copyable {
   private let value: Mutex<Value>
 
   init(_ initial: consuming sending Value) { value = Mutex(initial) }
 
-  /// Runs `body` alone.
-  ///
-  /// - Parameters:
-  ///   - deadline: until when to wait, here and in later steps; by default ``FileLock/patience`` from the call on.
-  ///   - busy: the error for a wait in vain.
-  ///   - body: gets the value, and the deadline if there was a wait already.
-  /// - Throws: `busy`, and the error of `body`.
+  /// - Parameter deadline: until when to wait, here and in later steps; by default ``FileLock/patience`` from the call on.
+  /// - Parameter busy: the error for a wait in vain.
+  /// - Parameter body: gets the deadline if there was a wait already.
   @inline(__always)
   func withLock<Result>(
     until deadline: LockDeadline? = nil, busy: () -> StoreError,
@@ -27,12 +23,11 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
     return try wait(deadline ?? LockDeadline(after: FileLock.patience), busy, body)
   }
 
-  /// The same with a general error for a wait in vain.
   func withLock<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try withLock(busy: { FileLock.busy(FilePath("this process"), nil) }) { (value, _) throws(StoreError) in try body(&value) }
   }
 
-  /// Runs `body` alone if nobody else holds the lock; nil else.
+  /// Nil if somebody else holds the lock.
   @inline(__always)
   func withLockIfAvailable<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result? {
     try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value) }

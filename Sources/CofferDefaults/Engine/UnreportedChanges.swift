@@ -1,27 +1,25 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// What changed in a domain since its observers were last told. Kept under the lock of the state, and only while somebody
-/// observes.
+/// Kept under the state's lock, only while somebody observes.
 struct UnreportedChanges {
-  /// Who wrote a value, and why.
   struct Author {
     var cause = Record.Cause.write
     let origin: Change.Origin
 
     static let here = Author(origin: .thisProcess)
-    /// Someone who left a new list and no record.
+    /// A writer who left a new list and no record.
     static let unknown = Author(origin: .otherProcess(id: nil))
   }
 
   private struct Entry {
-    /// The value that observers were last told of.
+    /// The last reported value.
     let before: PlainForm?
     let author: Author
     let number: UInt64
   }
 
-  /// Tells one period of observation from the next.
+  /// The period of observation.
   let id: UInt64
   /// Of the record that is being applied.
   var author = Author.here
@@ -29,21 +27,19 @@ struct UnreportedChanges {
   private let moved: @Sendable () -> Void
   private var entries: [String: Entry] = [:]
   private var lastNumber: UInt64 = 0
-  /// The values before the list was read anew: what differs from them is found when observers are told.
+  /// The values before the list was read anew. Differences are found when changes are reported.
   private var former: [String: PlainForm]?
 
-  /// Nothing yet. `wake` is called, under the lock, at the first change after each ``take(now:)``, and `moved` when the files are
-  /// to be watched elsewhere.
+  /// `wake` is called, under the lock, at the first change after each ``take(now:)``, and `moved` when other files must be
+  /// watched.
   init(id: UInt64, wake: @escaping @Sendable () -> Void, moved: @escaping @Sendable () -> Void) {
     self.id = id
     self.wake = wake
     self.moved = moved
   }
 
-  /// Notes that the list's links lead elsewhere by now.
   func noteMove() { moved() }
 
-  /// Notes that the value of `name`, so far `value`, is about to be another.
   mutating func note(_ name: String, from value: PlainForm?) {
     wakeOnce()
     lastNumber += 1
@@ -51,14 +47,12 @@ struct UnreportedChanges {
     entries[name] = Entry(before: before, author: author, number: lastNumber)
   }
 
-  /// Notes that all values, so far `values`, are about to be read anew.
   mutating func noteReading(over values: consuming [String: PlainForm]) {
     wakeOnce()
     if former == nil { former = values }
   }
 
-  /// What observers have not been told of, oldest first: each name once, with its last author; names that have the value of
-  /// before again are left out.
+  /// Oldest first: each name once, with its last author. Names that have their old value again are left out.
   mutating func take(now values: [String: PlainForm]) -> [Change] {
     if let former { noteDifferences(former, values) }
     former = nil
@@ -90,13 +84,12 @@ extension Record.Cause {
 }
 
 extension EngineState {
-  /// Notes, for those who observe, that the value of `name` is about to change.
   @inline(never)
   mutating func noteChange(of name: String) { unreported?.note(name, from: values[name]) }
 }
 
-/// Turns the changes of a store's files into changes for its readers: names without the prefix, and whether a read returns
-/// something else now.
+/// Turns changes of a store's files into changes for its readers: names without the prefix, and whether a read now returns
+/// something else.
 struct LayeredChanges: Sendable {
   let prefix: String
   let arguments: LaunchArguments
@@ -104,7 +97,6 @@ struct LayeredChanges: Sendable {
   /// The domain, then the suites in their order.
   let engines: [DefaultsEngine]
 
-  /// Begins to report the changes of the files to `feed`.
   func start(_ feed: ChangeFeed) throws(StoreError) -> Subscription {
     var subscriptions: [Subscription] = []
     for (depth, engine) in engines.enumerated() {
@@ -131,7 +123,7 @@ struct LayeredChanges: Sendable {
   private func isHidden(_ name: String, _ depth: Int) -> Bool {
     if arguments[name] != nil || environment?.value(for: name) != nil { return true }
     for engine in engines.prefix(depth) {
-      // What cannot be read hides nothing: the reader shall come and see.
+      // An unreadable layer hides nothing: the reader must look.
       do throws(StoreError) { if try engine.load(name) != nil { return true } } catch { return false }
     }
     return false

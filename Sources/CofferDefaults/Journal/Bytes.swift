@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Puts numbers, text and bytes one after the other into memory that its owner has measured.
+/// The owner of the memory has measured it.
 struct ByteWriter {
   private let buffer: UnsafeMutableRawBufferPointer
   private var offset: Int
@@ -18,11 +18,9 @@ struct ByteWriter {
     offset &+= MemoryLayout<Number>.size
   }
 
-  /// A length in four bytes, then the UTF-8.
   @inline(__always)
   mutating func put(_ text: String) { put(text.utf8Span.span.bytes) }
 
-  /// A length in four bytes, then the bytes.
   @inline(__always)
   mutating func put(_ bytes: RawSpan) {
     put(UInt32(bytes.byteCount))
@@ -35,7 +33,7 @@ struct ByteWriter {
   }
 }
 
-/// Takes what ``ByteWriter`` put. Every take is nil once the bytes do not suffice.
+/// Every take is nil once the bytes run out.
 struct ByteReader {
   private let buffer: UnsafeRawBufferPointer
   private var offset = 0
@@ -70,11 +68,10 @@ struct ByteReader {
   }
 }
 
-/// The checksum of a journal record: tells a complete record from a torn or stale one. It is no defence against intent.
+/// Tells a complete journal record from a torn or stale one. It is no defense against intent.
 ///
-/// Each eight bytes are mixed in by a 128-bit product whose halves are folded together. The seed holds the epoch, so that a
-/// record left over from before a fold never passes for one of the present, and the checksum of the record before, so that none
-/// follows where other bytes took that one's place.
+/// A 128-bit product mixes in each eight bytes, and its halves are folded together. The seed holds the epoch and the checksum of
+/// the record before, so that no record from before a fold, or behind other bytes, passes for a present one.
 enum Checksum {
   private static let first: UInt64 = 0xA076_1D64_78BD_642F
   private static let second: UInt64 = 0xE703_7ED1_A0B4_28DB

@@ -1,13 +1,12 @@
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The journal's encoding of values: a tag, and the content with its length in front where it varies.
+/// The journal's encoding of values: a tag, then the content, with its length in front if that varies.
 enum FormCodec {
   private enum Tag: UInt8 {
     case removed, no, yes, integer, unsigned, real, string, date, data, array, dictionary
   }
 
-  /// Bytes of `form`.
   static func count(_ form: PlainForm) -> Int {
     switch form {
     case .bool: 1
@@ -47,7 +46,7 @@ enum FormCodec {
     }
   }
 
-  /// The value at the head of `input`, where `.some(nil)` is a removal; nil when there is none.
+  /// `.some(nil)` is a removal; nil means that there is no value.
   static func take(_ input: inout ByteReader, depth: Int = 0) -> PlainForm?? {
     guard depth <= Budget.depth + 1, let tag = input.byte().flatMap(Tag.init) else { return nil }
     switch tag {
@@ -58,7 +57,7 @@ enum FormCodec {
     case .unsigned: return input.number(UInt64.self).map { .unsigned($0) }
     case .real: return input.number(UInt64.self).map { .real(Double(bitPattern: $0)) }
     case .date:
-      // A list cannot hold a date that is no number: folded into one, it would make the whole list unreadable.
+      // Folded into a list, a date that is no number would make the whole list unreadable.
       guard let seconds = input.number(UInt64.self).map(Double.init(bitPattern:)), seconds.isFinite else { return nil }
       return .date(Date(timeIntervalSinceReferenceDate: seconds))
     case .string: return input.text().map { .string($0) }

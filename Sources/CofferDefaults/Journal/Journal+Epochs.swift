@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-// A new epoch takes the place of records that nobody needs any more. The caller holds the lock.
+// A new epoch replaces records that nobody needs any more. The caller holds the lock.
 extension Journal {
   /// Begins an epoch that holds only `survivors`, on top of `list`, behind the record `last`. No record may follow before
   /// ``completeFold()``.
@@ -16,20 +16,20 @@ extension Journal {
     try memory.store(Self.unsyncedEpoch, .unsynced)
     try memory.store(foldedFrom?.rawValue ?? 0, .foldedFrom)
     try memory.publish(new)
-    // Only now: a fold that dies, or fails, before its word is repeated. With this list named already, the one that repeats it
-    // would take what another program had put into the list for something that every reader knows.
+    // Only now: a fold that dies, or fails, before its word is repeated. If the header named this list already, the second fold
+    // would mistake another program's additions to it for known values.
     try memory.store(list)
     return (new, end)
   }
 
-  /// Stores `survivors` where the epoch of `word` has no records, below its first one or else behind its last, and notes their
-  /// place and predecessor in the fields of the next epoch.
+  /// Stores `survivors` where the epoch of `word` has no records, and notes their place and predecessor in the fields of the next
+  /// epoch.
   private func keep(
     _ survivors: [Record], after word: JournalWord, _ last: RecordLink, _ writer: Record.Writer
   ) throws(StoreError) -> (begin: Int, end: RecordLink) {
     let count = survivors.reduce(0) { $0 + $1.count }
     let begin = try count <= memory.start(of: word) || count == 0 ? 0 : word.end
-    // Before the next word, which has no room for an end that is too far.
+    // The next word has no room for an end that is too far.
     try reserve(begin + count)
     let epoch = word.nextEpoch(end: 0).epoch
     var end = RecordLink(check: last.check)
@@ -39,15 +39,14 @@ extension Journal {
     for (field, number) in [(JournalLayout.start(of: epoch), UInt32(begin)), (JournalLayout.seed(of: epoch), last.check)] {
       try memory.store(CheckedNumber(number, in: field).rawValue, field)
     }
-    // A power loss could else leave the next word without them, and with it a transaction that happened in the other store alone.
+    // Otherwise a power loss could leave the next word without them: a transaction would have happened in the other store alone.
     if count > 0 { try synchronize() }
     return (begin, end)
   }
 
-  /// Overwrites every byte of room for records that `word` does not use.
   func scrub(outside word: JournalWord) throws(StoreError) {
     let start = try memory.start(of: word)
-    // Also the holes of a copied file, which take blocks now.
+    // The holes of a copied file take blocks now.
     try reserve(min(FileStatus(of: fd, place: path).size, JournalLayout.mappedBytes) - JournalLayout.headerBytes)
     let end = min(Int(clamping: try memory.load(.allocated)), JournalLayout.mappedBytes) - JournalLayout.headerBytes
     for range in [0..<start, word.end..<max(word.end, end)] where !range.isEmpty {

@@ -3,12 +3,11 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-// A journal is made under another name and gets its own once it is whole and durable: an empty or short file at a journal's name
-// is damage, never the result of a death.
+// A journal gets its name only once it is whole and durable: an empty or short file there is damage, never the result of a death.
 extension Journal {
-  /// Makes an empty journal at `path`, or finds that another process has made one; false where this user may not.
+  /// Makes an empty journal at `path`, or finds another process's; false if this user may not.
   ///
-  /// - Parameter old: a journal that was deleted, whose lock the caller holds. The new one has its content, prepared batches too.
+  /// - Parameter old: a deleted journal whose lock the caller holds, and whose content the new one gets.
   static func make(
     at path: FilePath, of old: Journal? = nil, _ calls: SystemCalls, until deadline: LockDeadline?
   ) throws(StoreError) -> Bool {
@@ -21,7 +20,7 @@ extension Journal {
     try check(status, draft)
     try FileLock.acquire(fd, calls, place: draft, until: deadline) { nil }
     defer { FileLock.release(fd, calls) }
-    // The holder of this file's lock is the only maker. Another one may have given that file the journal's name.
+    // The holder of this file's lock is the only maker. An earlier holder may have given the file the journal's name.
     guard let named = try FileStatus(ofLinkAt: draft), named.isSameFile(as: status) else { return true }
     do throws(StoreError) {
       if try FileStatus(ofLinkAt: path) == nil {
@@ -32,7 +31,6 @@ extension Journal {
           _ = calls.unlink(draft.string)  // The next maker overwrites it.
           return false
         }
-        // Else somebody has put one back meanwhile.
         guard result == -EEXIST else { throw StoreError(errno: -result, "give the journal its name", place: path) }
       }
     } catch {
@@ -43,12 +41,10 @@ extension Journal {
     return true
   }
 
-  /// The suffix of the journal's name until it is made.
   private static let draftSuffix = "-new"
 
-  /// The bytes of a new journal in `file`, or of the next one of `old`.
   private static func head(of file: FileStatus, _ old: Journal?) throws(StoreError) -> [UInt8] {
-    // Written out: an allocated page that was never written may still need a block elsewhere on some file systems.
+    // On some file systems an allocated page that was never written may still need a block elsewhere.
     var head = try old?.content() ?? [UInt8](repeating: 0, count: JournalLayout.headerBytes)
     let number = old.map { $0.number.load(ordering: .relaxed) &+ 1 } ?? .random(in: 1 ... .max)
     var fields: [(JournalLayout.Field, UInt64)] = [
@@ -63,7 +59,7 @@ extension Journal {
         (.magic, JournalLayout.magic), (.version, JournalLayout.version), (.word, JournalWord(epoch: 1, end: 0).rawValue),
       ]
       for field in [JournalLayout.Field.evenStart, .oddStart] { fields.append((field, CheckedNumber(0, in: field).rawValue)) }
-      // Records of a journal that was to be made under this name before do not follow.
+      // Keeps records of an unfinished journal of this name from following.
       for field in [JournalLayout.Field.evenSeed, .oddSeed] {
         fields.append((field, CheckedNumber(.random(in: 0 ... .max), in: field).rawValue))
       }

@@ -3,15 +3,12 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-// Opening a journal, and bringing it into order after a power loss.
 extension Journal {
-  /// Opens the journal of `files`, making it where there is none. A lock is waited for until `deadline`. One that another program
-  /// is about to write is given a moment to become whole.
+  /// Opens the journal of `files`, or makes it. Gives a journal that another program is writing a moment to become whole.
   ///
-  /// - Parameters:
-  ///   - mayMake: whether it is made where it is not there: else `.moved` is thrown.
-  ///   - overwritten: a journal that is known to have been written over.
-  /// - Returns: nil when there is none and none can be made, because the place is read-only.
+  /// - Parameter mayMake: whether to make a missing journal. Otherwise `.moved` is thrown.
+  /// - Parameter overwritten: a journal that is known to have been overwritten.
+  /// - Returns: nil when there is none and the place is read-only.
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`,
   ///   `.newerFormat`.
   static func open(
@@ -43,7 +40,6 @@ extension Journal {
       }
       let journal = try Journal(fd, status, path: path, isWritable: isWritable, calls: calls)
       if try journal.prepare(overwritten, until: deadline) { return journal }
-      // Its name was taken away while this waited for its lock.
       if !mayMake { throw gone(path) }
     }
   }
@@ -81,22 +77,22 @@ extension Journal {
     if let refusal { throw StoreError(.denied, refusal.what, place: path.string, cure: refusal.cure) }
   }
 
-  /// A journal has its name only once it has its first room for records, durably, and never becomes shorter: not even a power
-  /// loss explains a shorter one. (To look for a header behind a file's end would end the process.)
+  /// A journal gets its name only with its first room for records, durably, and never shrinks: not even a power loss explains a
+  /// shorter one. (Reading behind a file's end would end the process.)
   private static func checkSize(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
     guard status.size < JournalLayout.smallestBytes else { return }
     throw StoreError(
       .damaged, "the journal has \(status.size) bytes, fewer than any journal has", place: path.string, cure: damageCure)
   }
 
-  /// Whether it is shorter than any journal, or begins with nothing: as a file does that is just being copied.
+  /// As a file is while it is copied.
   private static func isUnfinished(_ fd: Int32, _ status: FileStatus, _ calls: SystemCalls) -> Bool {
     guard status.size >= JournalLayout.smallestBytes else { return true }
     var magic: UInt64 = 0
     return withUnsafeMutableBytes(of: &magic) { calls.read(fd, $0, JournalLayout.Field.magic.rawValue) } == 8 && magic == 0
   }
 
-  /// Brings the header into order under the lock; false when the file is no longer the one at its path.
+  /// False when the file is no longer the one at its path.
   private func prepare(_ overwritten: Journal?, until deadline: LockDeadline?) throws(StoreError) -> Bool {
     try checkFormat()
     guard isWritable else {
@@ -109,16 +105,16 @@ extension Journal {
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return false }
     let use = try memory.use
     if use == .removed {
-      // Its owner died before it could take the name away: nobody else would ever do so.
+      // Its owner died before it could remove the name.
       try remove()
       return false
     }
     try checkFormat()
     try nameHolder()
-    // A copy, or one that somebody has put back, is another journal than it was to those who still have it open.
+    // To processes that still have it open, a copy, or a file that somebody has put back, is another journal.
     var isForeign = use == .givenUp
     if try !memory.isOf(file) { isForeign = true }
-    // The second process finds the number that the first one gave it. A smaller number came with bytes that were written over it
+    // The second process finds the number that the first one gave. A smaller number came with bytes that were written over it
     // again.
     if let overwritten, overwritten.file.isSameFile(as: file) {
       let step = try overwritten.memory.load(.number) &- overwritten.number.load(ordering: .relaxed)
@@ -135,7 +131,6 @@ extension Journal {
     guard result == 0 || result == -ENOENT else { throw StoreError(errno: -result, "remove the journal", place: path) }
   }
 
-  /// Throws unless the header is one: of no other format, and not overwritten.
   func checkFormat() throws(StoreError) {
     guard try memory.load(.magic) == JournalLayout.magic else { throw memory.damagedHeader }
     let version = try memory.load(.version)
@@ -155,10 +150,10 @@ extension Journal {
   static let damageCure = "restore the file, or delete it to lose what was not yet in the property list"
 
   /// After a power loss the word on disk may be older or newer than the records: the checksums show how far they reach. If a
-  /// copy's header and its records are of two moments, only the list counts.
+  /// copy's header and records are of two moments, only the list counts.
   private func repair(_ isForeign: Bool) throws(StoreError) {
     let word = try wholeWord()
-    // Asked for after the word: others may write meanwhile, and take room before they say so.
+    // Read after the word: others may take room meanwhile before they say so.
     let status = try FileStatus(of: fd, place: path)
     let size = status.size
     if !isForeign, BootID.current.isKnown, try memory.boot == .current { return try check(word, status) }
@@ -177,16 +172,15 @@ extension Journal {
     try completeFold()
     try wipe(end..<max(end, room))
     try synchronize()
-    // A journal that is durable under no name would take a prepared batch with it. Its maker may have died too soon to see to
-    // that.
+    // A journal that is durable under no name would take a prepared batch with it. Its maker may have died before this step.
     try AtomicFile.synchronizeFolder(of: path, calls)
-    // Last: until then every opener does the same.
+    // Last: until then every opener repeats the repair.
     try memory.store(BootID.current.high, .bootHigh)
     try memory.store(BootID.current.low, .bootLow)
   }
 
-  /// Overwrites the bytes behind the last whole record. Others of this epoch may lie behind a torn one, and a new one of the same
-  /// length would make them follow again: the next power loss would bring them back, over newer values.
+  /// Overwrites the bytes behind the last whole record. They may hold records of this epoch behind a torn one. A new record of
+  /// the same length would make them follow again, and the next power loss would bring them back over newer values.
   ///
   /// Zeros that are there already may not be on the disk, if a sync failed.
   private func wipe(_ range: Range<Int>) throws(StoreError) {
@@ -194,7 +188,7 @@ extension Journal {
     if isDoubtful { try reserve(range.upperBound) }
     var begin = range.lowerBound
     while begin < range.upperBound {
-      // Block by block: a store into a hole, as a copy of the file may have them, ends the process where the disk is full.
+      // A store into a hole, which a copied file may have, ends the process if the disk is full.
       let end = min((begin / Self.blockBytes + 1) * Self.blockBytes, range.upperBound)
       let isBlank = try withRecords(begin..<end) { (bytes) throws(StoreError) in bytes.allSatisfy { $0 == 0 } }
       if isDoubtful || !isBlank {
@@ -206,7 +200,6 @@ extension Journal {
     }
   }
 
-  /// Bytes of a block on the disk, as a rule.
   private static let blockBytes = 4096
 
   /// Without a power loss, committed bytes are there.
@@ -217,16 +210,14 @@ extension Journal {
         .damaged, "the journal ends at byte \(size) and holds \(word.end + JournalLayout.headerBytes)", place: path.string,
         cure: Self.damageCure)
     }
-    // A file that was cut short has fewer blocks than it says, and so may a copy: a store into a hole, or behind the end, would
-    // end the process.
+    // A store into a hole, or behind the end, of a copied or shortened file would end the process.
     guard isWritable else { return }
     let allocated = Int(clamping: try memory.load(.allocated))
     if allocated > min(size, status.blockBytes) { try memory.store(Self.trusted(size), .allocated) }
   }
 
-  /// The number of bytes of a file of `size` that certainly have blocks, if it may be a copy: copying tools make holes of
-  /// unwritten parts. A store into a hole ends the process if the disk is full. Reserving blocks that exist costs next to
-  /// nothing.
+  /// The bytes of a file of `size` that certainly have blocks, if it may be a copy: copying tools make holes of unwritten parts.
+  /// Reserving existing blocks costs next to nothing.
   private static func trusted(_ size: Int) -> UInt64 {
     #if canImport(Darwin)
       UInt64(size)  // There, blocks are taken by writing zeros.

@@ -2,9 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-// Records and their way to the disk. The caller holds the lock.
+// The caller holds the lock.
 extension Journal {
-  /// Makes sure of real blocks for records up to `end`.
   @inline(__always)
   func reserve(_ end: Int) throws(StoreError) {
     if JournalLayout.headerBytes + end > Int(clamping: try memory.load(.allocated)) { try allocate(end) }
@@ -27,9 +26,7 @@ extension Journal {
     )
   }
 
-  /// Appends a record of `count` bytes after `word` and publishes it.
-  ///
-  /// - Parameter kept: bytes that are left free behind it.
+  /// - Parameter kept: bytes to leave free behind the record.
   @inline(__always)
   func append(
     _ count: Int, after word: JournalWord, keeping kept: Int, _ encode: (UnsafeMutableRawBufferPointer) -> RecordLink
@@ -42,7 +39,7 @@ extension Journal {
     calls.reached?(.recordCopied)
     let new = word.advanced(by: count)
     try memory.publish(new)
-    // What another program has just written over, or cut off, is not acknowledged.
+    // Another program has just overwritten the record or cut it off.
     guard try !isReplaced(new, last) else {
       if try isItself { try memory.publish(word) }
       throw overtaken
@@ -52,9 +49,9 @@ extension Journal {
 
   /// Makes the records and the word durable.
   ///
-  /// After a sync that failed, the kernel takes the pages for written and tells nobody again: the next sync succeeds and writes
-  /// none of them. So the header says from before a sync until one has succeeded that there may be such pages, and whoever syncs
-  /// next, in whatever process, first stores everything that counts once more.
+  /// After a failed sync the kernel counts the pages as written, and the next sync succeeds without writing them. So the header
+  /// says, from before a sync until one has succeeded, that there may be such pages. The next process that syncs first stores
+  /// everything that counts once more.
   ///
   /// Source: fsync(2), under EIO.
   func synchronize() throws(StoreError) {
@@ -66,18 +63,18 @@ extension Journal {
     try memory.store(0, .unsynced)
   }
 
-  /// The header's value until an epoch is durable that a fold has begun.
+  /// An epoch that a fold has begun is not durable yet.
   static let unsyncedEpoch: UInt64 = 2
 
-  /// Makes the epoch durable whose fold died, or failed, before it was. No record may be written before: it takes the place of
-  /// one of the epoch before, and a power loss that brought that epoch's header back would find some of its records, with values
-  /// older than the list's.
+  /// Makes the epoch durable if its fold died, or failed, before that. No record may be written before: it replaces one of the
+  /// previous epoch. If a power loss brought that epoch's header back, some of its records would count again, with values older
+  /// than the list's.
   @inline(__always)
   func completeFold() throws(StoreError) {
     if try memory.load(.unsynced) == Self.unsyncedEpoch { try synchronize() }
   }
 
-  /// Stores the records of the present epoch over themselves; the caller stores to the header.
+  /// The caller stores to the header.
   private func storeAgain() throws(StoreError) {
     let word = try wholeWord(), seed = try memory.seed(of: word.epoch)
     let range = try memory.start(of: word)..<word.end

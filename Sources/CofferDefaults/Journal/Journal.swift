@@ -3,28 +3,25 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// The journal of one property list: a hidden file beside it whose records have not been written into the list yet.
+/// A hidden file beside a property list, with records that are not in the list yet.
 ///
-/// Every change of it happens under its lock. Readers take none: they compare the word.
+/// Every change happens under its lock. Readers take no lock: they compare the word.
 final class Journal: Sendable {
   let path: FilePath
   let isWritable: Bool
   let memory: JournalMemory
   let fd: Int32
-  /// The file as it was when it was opened: which one it is never changes.
   let file: FileStatus
   let calls: SystemCalls
-  /// The holder in the header.
   private let process = UInt64(UInt32(bitPattern: getpid()))
-  /// The folder that it was opened in.
   let folder: FileStatus?
-  /// Which journal it was when it was opened. Where the file says another, or none, it was written over or cut short.
+  /// Its number when it was opened. If the file has another, it was overwritten or cut short.
   let number = Atomic<UInt64>(0)
-  /// Whether it was found not to be the one at work any more.
+  /// Whether it is known to be no longer at work.
   let isOver = Atomic(false)
-  /// The file has at least this many bytes, so that a mapping may be read so far.
+  /// A mapping may be read this far.
   private let knownBytes = Atomic<Int>(0)
-  /// The word of a journal that cannot be repaired for want of permission to write it; zero where the file's own counts.
+  /// The word of a journal that this process may not repair; zero if the file's own counts.
   let scanned = Atomic<UInt64>(0)
 
   init(_ fd: Int32, _ file: FileStatus, path: FilePath, isWritable: Bool, calls: SystemCalls) throws(StoreError) {
@@ -46,28 +43,26 @@ final class Journal: Sendable {
 
   // MARK: The lock
 
-  /// Takes the lock; see ``FileLock``.
   @inline(__always)
   func lock(until deadline: LockDeadline? = nil) throws(StoreError) {
     try FileLock.acquire(fd, calls, place: path, until: deadline) { holder }
     try nameHolder()
   }
 
-  /// Takes the lock if nobody holds it.
   func tryLock() throws(StoreError) -> Bool {
     guard FileLock.tryAcquire(fd, calls) else { return false }
     try nameHolder()
     return true
   }
 
-  /// Lets the lock go, and tells those who watch.
+  /// Releases the lock, and notifies watchers.
   ///
-  /// A watcher sets a flag in the header and then reads the word; a writer stores the word and then reads the flag. One of the
-  /// two sees the other's store, if neither's load overtakes its own store: the watcher's is an atomic exchange, the writer's has
-  /// the system call in between, in which the kernel takes a spin lock. So writers pay one load while nobody watches.
+  /// A watcher sets a flag in the header and then reads the word; a writer stores the word and then reads the flag. One sees the
+  /// other's store if no load overtakes the same thread's store: the watcher's is an atomic exchange, and the writer makes a
+  /// system call in between, in which the kernel takes a spin lock. So writers pay one load while nobody watches.
   ///
-  /// Whoever rings takes the flag down, and the watcher sets it again when it has woken up: many writes cost few bells, and a
-  /// watcher that died costs one. A writer that dies before it rings closes the file by that, which file watches hear of too.
+  /// The ringing writer clears the flag, and the watcher sets it again when it wakes: many writes cost few bells, and a watcher
+  /// that died costs one. A writer that dies before it rings closes the file, which file watches report too.
   @inline(__always)
   func unlock() {
     FileLock.release(fd, calls)
@@ -89,10 +84,10 @@ final class Journal: Sendable {
     do { return UInt32(truncatingIfNeeded: try memory.load(.holder)) } catch { return nil }  // Only a name for a message.
   }
 
-  /// Whether the journal must be opened anew: it was given up or written over, another file has its name, or none, or a writer
-  /// has put it in order since this reader could only scan it.
+  /// Whether to open the journal anew: it was given up or overwritten, lost its name, or was repaired since this reader could
+  /// only scan it.
   func isGone() throws(StoreError) -> Bool {
-    // It may well have other names: a backup's, or the one it was moved to.
+    // It may have other names: a backup's, or one that it was moved to.
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return true }
     guard let now = try FileStatus(at: path.folder), folder?.isSameFile(as: now) ?? false else { return true }
     guard try isItself else { return true }
@@ -102,13 +97,12 @@ final class Journal: Sendable {
     return try memory.isOf(file)
   }
 
-  /// Whether the file says which journal it is, as it did when it was opened.
   @inline(__always)
   var isItself: Bool {
     get throws(StoreError) { try memory.load(.number) == number.load(ordering: .relaxed) }
   }
 
-  /// Whether the file does not go on from `seen`, whose last record is `last`: older or other bytes were written over it.
+  /// Whether other bytes were written over the record `last`, which ends at `seen`.
   @inline(__always)
   func isReplaced(_ seen: JournalWord, _ last: RecordLink) throws(StoreError) -> Bool {
     guard try isItself else { return true }
@@ -121,14 +115,13 @@ final class Journal: Sendable {
     return try self.word().epoch == seen.epoch
   }
 
-  /// The checksum of the record that ended at `seen`.
   @inline(__always)
   private func check(_ seen: JournalWord, _ last: RecordLink) throws(StoreError) -> UInt32 {
     guard last.count > 0 else { return try memory.seed(of: seen.epoch).check }
     return try memory.load32(JournalLayout.headerBytes + seen.end - last.count + 4)
   }
 
-  /// The error of a journal that is not the one at work any more. Nobody is thrown it: whoever meets it opens the one that is.
+  /// No caller gets this error: the code that meets it opens the journal at work.
   var overtaken: StoreError {
     isOver.store(true, ordering: .relaxed)
     return StoreError(.moved, "another journal is at work", place: path.string, cure: "try again")
@@ -142,9 +135,7 @@ final class Journal: Sendable {
     return scanned == 0 ? try memory.word() : JournalWord(rawValue: scanned)
   }
 
-  /// The word, to follow it.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` where it is none that a journal can have.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` for a word that no journal can have.
   func wholeWord() throws(StoreError) -> JournalWord {
     for _ in 0..<JournalMemory.looks {
       let word = try word()
@@ -153,7 +144,6 @@ final class Journal: Sendable {
     throw memory.damagedHeader
   }
 
-  /// Hands the bytes of the records in `range` to `body`.
   func withRecords<Result>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -167,9 +157,7 @@ final class Journal: Sendable {
     return try body(UnsafeRawBufferPointer(bytes))
   }
 
-  /// All that the file holds, header and records.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` where the records are not whole.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` if the records are not whole.
   func content() throws(StoreError) -> [UInt8] {
     let word = try wholeWord()
     let start = try memory.start(of: word), seed = try memory.seed(of: word.epoch)
@@ -194,7 +182,7 @@ final class Journal: Sendable {
       cure: "another program has shortened it; restore it, or delete it to lose what was not yet in the property list")
   }
 
-  /// The error of a record that is committed and not whole.
+  /// A committed record is not whole.
   var torn: StoreError {
     StoreError(
       .damaged, "the journal holds a record that is torn", place: path.string,

@@ -4,46 +4,43 @@ internal import FoundationEssentials
 
 /// The one word on which a reader decides: epoch and committed end of the journal, replaced in a single store.
 ///
-/// Its upper 24 bits are the epoch, its lower 26 the end, and the 14 in between check both: a bit that flipped on its way to the
-/// disk and back would otherwise make the journal end at an earlier record, and the next writer write over the later ones.
+/// Its upper 24 bits are the epoch, its lower 26 the end, and the 14 in between check both: after a bit flip on the disk the
+/// journal could otherwise end early, and the next writer overwrite later records.
 ///
-/// The epoch grows when the journal is folded into the list. Its 24 bits come round after 16 million folds: a reader would
-/// have to sleep through exactly that many, at some milliseconds each.
+/// A fold increments the epoch. It wraps around after 16 million folds: a reader would have to sleep through exactly that many,
+/// at some milliseconds each.
 struct JournalWord: Equatable {
   let rawValue: UInt64
 
   private static let endBits: UInt64 = 26
   private static let checkBits: UInt64 = 14
 
-  /// Grows with each fold.
   var epoch: UInt64 { rawValue >> (Self.endBits + Self.checkBits) }
-  /// Where the last committed record ends, in bytes after the header.
+  /// In bytes after the header.
   var end: Int { Int(rawValue & (1 << Self.endBits - 1)) }
-  /// Whether it is a word that a journal can have.
   var isWhole: Bool { epoch != 0 && self == JournalWord(epoch: epoch, end: end) }
 
-  /// A word as it was found, see ``isWhole``.
+  /// The word may not be whole.
   init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// The word of a journal whose records of `epoch` end at `end`, which is at most ``JournalLayout/capacity``.
+  /// `end` is at most ``JournalLayout/capacity``.
   @inline(__always)
   init(epoch: UInt64, end: Int) {
     let check = Self.check(of: epoch << Self.endBits | UInt64(end))
     rawValue = epoch << (Self.endBits + Self.checkBits) | check << Self.endBits | UInt64(end)
   }
 
-  /// The 50 bits in groups of 14, combined by exclusive or. Any one bit, and any few within 14 in a row, make another check; it
-  /// costs a write next to nothing.
+  /// The exclusive or of the 50 bits in groups of 14. Any one flipped bit, and any few within 14 in a row, change it. It costs a
+  /// write next to nothing.
   @inline(__always)
   private static func check(of fields: UInt64) -> UInt64 {
     let halves = fields ^ fields >> (2 * checkBits)
     return (halves ^ halves >> checkBits) & (1 << checkBits - 1)
   }
 
-  /// No journal ever says so: its epoch counts from 1.
+  /// No journal has this word: its epoch counts from 1.
   static let never = JournalWord(rawValue: 0)
 
-  /// Whether no journal gets from `other` to this word.
   func isBehind(_ other: JournalWord) -> Bool {
     epoch == other.epoch ? end < other.end : (epoch &- other.epoch) & 0xFF_FFFF > 1 << 23
   }
@@ -53,11 +50,11 @@ struct JournalWord: Equatable {
   func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: max(1, (epoch + 1) & 0xFF_FFFF), end: end) }
 }
 
-/// Names the run of the kernel: bytes in shared memory outlive the process, but not the kernel.
+/// The run of the kernel: bytes in shared memory outlive the process, but not the kernel.
 struct BootID: Equatable {
   let high: UInt64, low: UInt64
 
-  /// Zero where the system does not tell; it then counts as another one each time.
+  /// Zero if the system does not tell; that counts as another boot each time.
   static let current = read()
 
   var isKnown: Bool { high != 0 || low != 0 }

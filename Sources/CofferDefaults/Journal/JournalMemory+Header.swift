@@ -2,47 +2,36 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The use of a file, in the header's field.
 enum JournalUse: UInt32 {
-  /// It is in use.
   case current = 0
-  /// Its domain was removed.
   case removed
   /// Another file took its name. It is never written again.
   case givenUp
 
-  /// The field's eight bytes.
   @inline(__always)
   var field: UInt64 { CheckedNumber(rawValue, in: .use).rawValue }
 }
 
-// The header's fields beside the word.
 extension JournalMemory {
-  /// The boot of the kernel under which the header was last brought into order.
   var boot: BootID {
     get throws(StoreError) { BootID(high: try load(.bootHigh), low: try load(.bootLow)) }
   }
 
-  /// Whether the file was given up by its owner: no system call where the journal is mapped.
   @inline(__always)
   func isRetired() throws(StoreError) -> Bool {
     if try load(.use) == JournalUse.current.field { return false }
     return try use != .current
   }
 
-  /// Where the records of the epoch of `word` begin.
   func start(of word: JournalWord) throws(StoreError) -> Int {
     let start = try checked(JournalLayout.start(of: word.epoch))
     guard start <= JournalLayout.capacity else { throw damagedHeader }
     return Int(start)
   }
 
-  /// The predecessor of the first record of `epoch`.
   func seed(of epoch: UInt64) throws(StoreError) -> RecordLink { RecordLink(check: try checked(JournalLayout.seed(of: epoch))) }
 
-  /// The number in a field that has a check.
-  ///
-  /// A writer may be storing it just now: where the file is read with system calls, a part of it may be older than the rest.
+  /// A writer may be storing the number just now, and system calls may read a part of it that is older than the rest.
   private func checked(_ field: JournalLayout.Field) throws(StoreError) -> UInt32 {
     for _ in 0..<Self.looks {
       if let checked = CheckedNumber(rawValue: try load(field), in: field) { return checked.number }
@@ -50,7 +39,6 @@ extension JournalMemory {
     throw damagedHeader
   }
 
-  /// The property list that the records follow.
   var list: ListFingerprint {
     get throws(StoreError) {
       ListFingerprint(
@@ -64,11 +52,9 @@ extension JournalMemory {
     try store(list.size, .listSize)
   }
 
-  /// Marks the use of the file, under its lock: a process that has a given-up file open then opens the new one.
+  /// The caller holds the file's lock. A process that has a given-up file open then opens the new one.
   func mark(_ use: JournalUse) throws(StoreError) { try store(use.field, .use) }
 
-  /// The use of the file.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` for a value that Coffer cannot have written.
   var use: JournalUse {
     get throws(StoreError) {
@@ -77,13 +63,13 @@ extension JournalMemory {
     }
   }
 
-  /// Whether the header was written for `file`, and not for one that it was copied from.
+  /// False for a copy of the file that the header was written for.
   func isOf(_ file: FileStatus) throws(StoreError) -> Bool {
     guard try load(.device) == file.device else { return false }
     return try load(.inode) == file.inode
   }
 
-  /// Takes `file` into use, as another journal than the one that its header was of.
+  /// The number makes `file` another journal than the header's.
   func adopt(_ file: FileStatus) throws(StoreError) {
     // Later, and no heir's: see `Relocation.mostHeirs`.
     try store(load(.number) &+ .random(in: 1 << 21...1 << 40), .number)
@@ -93,7 +79,7 @@ extension JournalMemory {
     try mark(.current)
   }
 
-  /// The error for a header that Coffer cannot have written: another program's file, or a damaged one.
+  /// The header is another program's, or damaged.
   var damagedHeader: StoreError {
     StoreError(.damaged, "the journal's header is not one, or was changed", place: path.string, cure: Journal.damageCure)
   }

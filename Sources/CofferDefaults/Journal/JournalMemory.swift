@@ -6,13 +6,13 @@ internal import SystemPackage
 /// The bytes of a journal, through a shared mapping if the file system allows it, else through read and write.
 ///
 /// A store into a mapping cannot report a full disk: the process gets SIGBUS. So stores go to memory only on file systems that
-/// write preallocated blocks in place. Loads from memory need only one page cache, which a remote file system has not.
+/// write preallocated blocks in place. Loads from memory need a single page cache, which a remote file system lacks.
 ///
 /// If another program cuts the file short, the bytes behind its end read as zeros, also through the mapping: see
-/// `coffer_map_file`. Every access then finds the wrong ``JournalLayout/Field/number``. Coffer itself never shortens a journal.
+/// `coffer_map_file`. Every access then finds the wrong ``JournalLayout/Field/number``.
 struct JournalMemory: ~Copyable, @unchecked Sendable {
-  // Sendable: the word is read and written atomically. All other bytes are written under the file's lock, and a reader of records
-  // uses its copy only if the word shows that they did not change.
+  // Sendable: the word is atomic. All other bytes are written under the file's lock, and a reader uses its copy of records only
+  // if the word shows that they did not change.
   private let fd: Int32
   private let base: UnsafeMutableRawPointer?
   private let storesToMemory: Bool
@@ -25,8 +25,7 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     self.calls = calls
     let fileSystem = calls.fileSystem(fd)
     storesToMemory = isWritable && Self.writesInPlace.contains(fileSystem) && Self.mayMap.load(ordering: .relaxed)
-    // There a file that is open for reading alone goes on mapping the lower layer's pages once a writer has copied it up; read(2)
-    // finds the copy.
+    // On overlayfs a read-only file goes on mapping the lower layer's pages after a writer has copied it up.
     let isStale = !isWritable && fileSystem == Self.overlay
     guard !Self.remote.contains(fileSystem), !isStale, Self.mayMap.load(ordering: .relaxed) else {
       base = nil
@@ -40,12 +39,12 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     if let base { coffer_unmap_file(base, JournalLayout.mappedBytes) }
   }
 
-  /// Whether the program lets a handler of SIGBUS be installed, without which no file is mapped.
+  /// No file is mapped without a SIGBUS handler.
   static let mayMap = Atomic(true)
 
   /// ext2 to ext4, XFS, tmpfs: `f_type` values from statfs(2).
   private static let writesInPlace: Set<Int64> = [0xEF53, 0x5846_5342, 0x0102_1994]
-  /// overlayfs: the `f_type` value from statfs(2).
+  /// `f_type` of overlayfs.
   private static let overlay: Int64 = 0x794C_7630
   /// NFS, SMB (three drivers), FUSE, 9P, Ceph, AFS, OCFS2, GFS2, VirtualBox folders: `f_type` values from statfs(2).
   private static let remote: Set<Int64> = [
@@ -53,7 +52,7 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     0x786F_4256,
   ]
 
-  /// The word, after which everything that was written before it can be read.
+  /// Everything written before the word can be read after it.
   @inline(__always)
   func word() throws(StoreError) -> JournalWord {
     guard let base else { return JournalWord(rawValue: try load(.word)) }
@@ -61,7 +60,6 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     return JournalWord(rawValue: word.pointee.load(ordering: .acquiring))
   }
 
-  /// Makes everything that was written so far visible to readers.
   @inline(__always)
   func publish(_ word: JournalWord) throws(StoreError) {
     guard storesToMemory, let base else { return try store(word.rawValue, .word) }
@@ -69,20 +67,18 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     place.pointee.store(word.rawValue, ordering: .releasing)
   }
 
-  /// How often a number whose check does not fit is read: a writer may be storing it, and a part of it may be older than the rest
-  /// where the file is read with system calls. A store takes less time than a second look.
+  /// A writer may be storing a number whose check fails: a store takes less time than a second look.
   static let looks = 3
 
   // MARK: Telling watchers
 
-  /// Asks the next writer to ring. Stores through system calls cause events by themselves. A process that may not write hears of
-  /// folds, which replace the list.
+  /// Stores through system calls cause events by themselves. A process that may not write notices folds, which replace the list.
   func arm() { _ = armed?.pointee.exchange(1, ordering: .sequentiallyConsistent) }
 
   @inline(__always)
   var isArmed: Bool { armed?.pointee.load(ordering: .sequentiallyConsistent) ?? 0 != 0 }
 
-  /// Tells all watchers. A failure has no one to hear it, and loses nothing but time: the fold tells them again.
+  /// A failure costs only time: the fold notifies the watchers again.
   func ring() {
     guard armed?.pointee.exchange(0, ordering: .sequentiallyConsistent) ?? 0 != 0 else { return }
     withUnsafeBytes(of: UInt8(0)) { _ = calls.write(fd, $0, JournalLayout.Field.bell.rawValue) }
@@ -94,7 +90,6 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     return (base + JournalLayout.Field.armed.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  /// A field of the header.
   @inline(__always)
   func load(_ field: JournalLayout.Field) throws(StoreError) -> UInt64 {
     if let base { return UInt64(littleEndian: base.load(fromByteOffset: field.rawValue, as: UInt64.self)) }
@@ -103,7 +98,6 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     return UInt64(littleEndian: number)
   }
 
-  /// Four bytes of the file at `offset`.
   @inline(__always)
   func load32(_ offset: Int) throws(StoreError) -> UInt32 {
     var number: UInt32 = 0
@@ -111,7 +105,6 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     return UInt32(littleEndian: number)
   }
 
-  /// Changes a field of the header.
   @inline(__always)
   func store(_ number: UInt64, _ field: JournalLayout.Field) throws(StoreError) {
     if storesToMemory, let base {
@@ -121,7 +114,7 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Fills `buffer` from `offset` of the file, with zeros behind its end.
+  /// Reads zeros behind the file's end.
   func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
     if let base {
       buffer.copyMemory(from: UnsafeRawBufferPointer(start: base + offset, count: buffer.count))
@@ -137,7 +130,7 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Lends `count` bytes of the file at `offset` to be filled. The blocks are there.
+  /// The blocks are there.
   @inline(__always)
   func fill(_ count: Int, at offset: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) throws(StoreError) {
     if storesToMemory, let base { return body(UnsafeMutableRawBufferPointer(start: base + offset, count: count)) }

@@ -11,16 +11,13 @@ internal import CofferStorage
 /// 20 the kind's content
 /// ```
 enum Record {
-  /// These values are as of now: one write, or a batch that is visible as a whole.
+  /// Takes effect at once, visible as a whole.
   case write([Change], Cause = .write)
-  /// These values will be as of the record that says `commit` with this id. `place` is the file that decides.
+  /// Takes effect with the `commit` of this id. `place` is the file that decides.
   case prepare(Prepared)
-  /// The transaction happened.
   case commit(TransactionID)
-  /// The transaction did not happen.
   case drop(TransactionID)
 
-  /// Whether it says nothing but what became of a batch.
   var endsTransaction: Bool {
     switch self {
     case .commit, .drop: true
@@ -28,7 +25,6 @@ enum Record {
     }
   }
 
-  /// A name's new value; nil where it is removed.
   typealias Change = (name: String, form: PlainForm?)
 
   /// A batch whose outcome another store decides.
@@ -39,7 +35,6 @@ enum Record {
     var cause = Cause.write
   }
 
-  /// Who wrote a record.
   struct Writer: Sendable {
     let process: UInt32
     let instance: UInt32
@@ -47,7 +42,7 @@ enum Record {
 
   enum Kind: UInt8 { case write = 1, prepare, commit, drop }
 
-  /// Why a value was written or removed. Observers are told; to readers it is all one.
+  /// Readers ignore it.
   enum Cause: UInt8 { case write = 0, expiry, migration }
 
   static let headerBytes = 20
@@ -70,7 +65,6 @@ enum Record {
     }
   }
 
-  /// Bytes of the record.
   var count: Int {
     switch self {
     case .write(let changes, _): Self.headerBytes + Self.bytes(of: changes)
@@ -90,14 +84,14 @@ enum Record {
 
 /// The end of a chain of records, which the next one follows.
 struct RecordLink: Equatable {
-  /// The checksum of the last record, or the beginning of an epoch.
+  /// Or the beginning of an epoch.
   var check: UInt32 = 0
-  /// Bytes of that record; zero where there is none.
+  /// Zero without a record.
   var count = 0
 }
 
 extension Record {
-  /// Writes the record, which follows `before`, into `buffer`, which has ``count`` bytes.
+  /// `buffer` has ``count`` bytes.
   @discardableResult
   func encode(into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, after before: RecordLink, writer: Writer) -> RecordLink {
     var output = ByteWriter(buffer, at: Self.headerBytes)
@@ -112,7 +106,7 @@ extension Record {
     return Self.finish(kind, cause, buffer, epoch, before, writer)
   }
 
-  /// Writes `records`, one after the other, into `buffer`, which has the bytes of all.
+  /// `buffer` has the bytes of all records.
   static func encode(
     _ records: [Record], into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, after before: RecordLink, writer: Writer
   ) -> RecordLink {
@@ -125,7 +119,7 @@ extension Record {
     return last
   }
 
-  /// The record of a single write, without a detour over an array: this is the path of every `set`.
+  /// A single write without an array: the path of every `set`.
   @inline(__always)
   static func encode(
     _ form: PlainForm?, under name: String, into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, after before: RecordLink,
@@ -161,7 +155,7 @@ extension Record {
     return RecordLink(check: sum, count: buffer.count)
   }
 
-  /// The record at the head of `bytes`, and where it ends; nil when none is complete there that follows `before`.
+  /// Nil unless a complete record that follows `before` is at the head of `bytes`.
   static func decode(
     _ bytes: UnsafeRawBufferPointer, epoch: UInt64, after before: RecordLink
   ) -> (record: Record, end: RecordLink)? {
@@ -173,13 +167,12 @@ extension Record {
       let kind = Kind(rawValue: bytes[8])
     else { return nil }
     var input = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[headerBytes..<count]))
-    // A cause that a later version knows is a write to this one.
+    // A cause of a later version counts as a write.
     guard let record = content(kind, Cause(rawValue: bytes[9]) ?? .write, &input), input.isAtEnd else { return nil }
     return (record, RecordLink(check: sum, count: count))
   }
 
-  /// Bytes of the whole records of `epoch` that stand one after the other at the head of `bytes`, the first of which follows
-  /// `before`.
+  /// Bytes of the consecutive whole records of `epoch` at the head of `bytes`.
   static func wholeBytes(_ bytes: UnsafeRawBufferPointer, epoch: UInt64, after before: RecordLink) -> Int {
     var (offset, last) = (0, before)
     while let (_, end) = decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch, after: last) {
@@ -189,7 +182,6 @@ extension Record {
     return offset
   }
 
-  /// Who wrote the record at the head of `bytes`.
   static func writer(_ bytes: UnsafeRawBufferPointer) -> Writer {
     let process = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
     let instance = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self))

@@ -2,16 +2,16 @@ package import CofferStorage
 
 /// Overrides from environment variables, for programs that opt in.
 ///
-/// The variable of a key is the prefix and the key's name in capitals, with an underscore for everything that is neither a
-/// letter nor a digit of ASCII: under `MYAPP_`, `ui.theme` is `MYAPP_UI_THEME`. Two keys can share a variable that way; it
-/// then overrides both. A variable does not tell its key's spelling, so listings of names do not show it.
+/// A key's variable is the prefix and the key's name in capitals, with an underscore for every character that is not an ASCII
+/// letter or digit: under `MYAPP_`, `ui.theme` is `MYAPP_UI_THEME`. Two keys can share a variable, which then overrides both. A
+/// variable does not tell its key's spelling, so lists of names do not show it.
 public struct EnvironmentLayer: Sendable {
   /// The prefix of all variables, for example `MYAPP_`.
   public let prefix: String
-  /// The variables by the length of what follows the prefix: most keys then meet none that could be theirs.
+  /// Keyed by the length of the text after the prefix: most keys then meet no candidate.
   private let variables: [Int: [(rest: [UInt8], text: String)]]
 
-  /// The variables of `environment` that begin with `prefix`.
+  /// Takes the variables of `environment` that begin with `prefix`.
   public init(prefix: String, environment: [String: String]) {
     self.prefix = prefix
     let ours = environment.filter { $0.key.hasPrefix(prefix) }
@@ -42,7 +42,6 @@ public struct EnvironmentLayer: Sendable {
   }
 }
 
-/// The layers above and beneath a store's files.
 package struct DefaultsLayers: Sendable {
   package var arguments: [String]
   package var environment: EnvironmentLayer?

@@ -1,11 +1,11 @@
-/// Overrides on a program's command line: `-key value` and `-key=value`.
+/// Overrides on a command line: `-key value` and `-key=value`.
 ///
-/// A value that begins with a hyphen is taken where it is a negative number. What begins with two hyphens is an option of
-/// the program and no override, nor is a `-key` that another option follows; `--` ends the overrides. Of a key given twice,
-/// the last counts.
+/// A value that begins with a hyphen counts only if it is a negative number. A word that begins with two hyphens is an option of
+/// the program, and a `-key` that another option follows is no override. `--` ends the overrides. Of a key given twice, the last
+/// counts.
 package struct LaunchArguments {
   let texts: [String: String]
-  /// A bit for each length of an overridden name, modulo 64: most other names are told apart by it alone.
+  /// A bit for each length of an overridden name, modulo 64, rules out most other names.
   private let lengths: UInt64
 
   init(_ arguments: [String]) {
@@ -14,22 +14,19 @@ package struct LaunchArguments {
   }
 
   @inline(__always)
-  /// The overridden names.
   var names: [String] { Array(texts.keys) }
 
   subscript(_ name: String) -> String? { lengths & Self.bit(of: name) == 0 ? nil : texts[name] }
 
   private static func bit(of name: String) -> UInt64 { 1 << UInt64(name.utf8.count & 63) }
 
-  /// The texts by key.
   static func overrides(in arguments: [String]) -> [String: String] {
     var overrides: [String: String] = [:]
     for word in words(in: arguments) { overrides[word.name] = word.text }
     return overrides
   }
 
-  /// Takes the overrides of keys that `isKey` knows out of `arguments`, in their order, and leaves every other word where it
-  /// stands.
+  /// Leaves the other words in place.
   package static func take(from arguments: inout [String], where isKey: (String) -> Bool) -> [String] {
     let taken = words(in: arguments).filter { isKey($0.name) }
     let words = taken.flatMap { arguments[$0.place] }
@@ -37,7 +34,6 @@ package struct LaunchArguments {
     return words
   }
 
-  /// One override, and the words that it is made of: one or two.
   private struct Word {
     let name: String, text: String
     let place: Range<Int>

@@ -1,14 +1,13 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// A monotonic clock that is some milliseconds coarse and costs a few nanoseconds to read: every `get` asks it.
+/// Some milliseconds coarse and a few nanoseconds to read: every `get` asks it.
 enum CoarseClock {
-  /// How old the answer to "did someone else change the file?" may be.
+  /// The greatest age, in nanoseconds, of an answer to "did someone else change the file?".
   static let lookInterval: UInt64 = 100_000_000
-  /// After a write within this time of another, file systems may show both under one modification time.
+  /// After two writes within this time, in nanoseconds, file systems may show the same modification time.
   static let timestampGrain: Int64 = 50_000_000
 
-  /// Nanoseconds since some moment.
   @inline(__always)
   static func now() -> UInt64 {
     var time = timespec()
@@ -20,15 +19,14 @@ enum CoarseClock {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// How long ago a file was changed, in nanoseconds, going by its time; nil where that lies ahead, which tells nothing. (A clock
-  /// that is ahead by less than ``timestampGrain`` is this machine's, read twice.)
+  /// Nil if the time lies ahead, which tells nothing. (A clock that is ahead by less than ``timestampGrain`` is this machine's,
+  /// read twice.)
   static func age(of modified: Int64) -> Int64? {
     let age = wallTime() &- modified
     return age > -timestampGrain ? max(age, 0) : nil
   }
 
-  /// Nanoseconds since 1970, by the clock that stamps files; from the year 2262 on they come round, as those of
-  /// ``FileStatus/modified`` do.
+  /// From the year 2262 the nanoseconds wrap around, as ``FileStatus/modified`` does.
   private static func wallTime() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -36,10 +34,10 @@ enum CoarseClock {
   }
 }
 
-/// This process's id without a system call: every write asks for it, to tell a process from the child it was forked into.
+/// This process's id without a system call: every write asks for it, to tell a process from its forked child.
 ///
-/// The id stands in a page that the kernel hands to a forked child as zeros (madvise(2), `MADV_WIPEONFORK`, Linux 4.14), however
-/// the child came to be. Where there is no such page the system is asked each time.
+/// The kernel hands the page of the id to a forked child as zeros (madvise(2), `MADV_WIPEONFORK`, Linux 4.14). Without such a
+/// page the system is asked each time.
 enum ProcessMark {
   private static let page: UInt? = makePage()
 

@@ -3,18 +3,16 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The content of a property list's file at one moment.
 struct ListContent {
   let values: [String: PlainForm]
   let encoding: PropertyList.Encoding
   let fingerprint: ListFingerprint
-  /// False where a later change could have the same fingerprint, because it came too soon after this one.
+  /// False if a later change could have the same fingerprint, because it came too soon.
   let isSettled: Bool
 
-  /// Reads the list. A missing file is an empty XML list.
+  /// A missing file is an empty XML list.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` when it is there and is no property list, `.denied` when it may not be
-  ///   read.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` when the file is no property list, `.denied` when it may not be read.
   static func read(_ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> ListContent {
     let fd = calls.open(path.string, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
     if fd == -ENOENT { return ListContent(values: [:], encoding: .xml, fingerprint: .none, isSettled: true) }
@@ -33,12 +31,11 @@ struct ListContent {
     }
     return ListContent(
       values: values, encoding: encoding, fingerprint: ListFingerprint(status),
-      // Whoever changes it next stamps it with the time that is, not with one to come.
+      // The next writer stamps it with the present time, not with a future one.
       isSettled: CoarseClock.age(of: status.modified).map { $0 > CoarseClock.timestampGrain } ?? true)
   }
 
-  /// Reads the list, giving a writer that rewrites it in place (as Foundation does) the time to finish. A file that has not
-  /// been touched for a while has no such writer.
+  /// Gives a writer that rewrites the list in place, as Foundation does, the time to finish.
   static func readPatiently(_ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> ListContent {
     for _ in 1..<attempts {
       do { return try read(path, calls) } catch {
@@ -49,15 +46,13 @@ struct ListContent {
     return try read(path, calls)
   }
 
-  /// Whether the file was touched a moment ago.
   static func isBeingWritten(_ status: FileStatus) -> Bool {
     CoarseClock.age(of: status.modified).map { $0 < writingNanoseconds } ?? false
   }
 
-  /// Waits for a file to become whole, ``attempts`` less one times.
   static func pause() { DetachedThread.sleep(pauseNanoseconds) }
 
-  /// A program that stalls for this long in the midst of a rewrite may as well have died.
+  /// A program that stalls this long during a rewrite may as well have died.
   private static let writingNanoseconds: Int64 = 1_000_000_000
   /// 80 ms in all: Foundation rewrites 10 000 keys in place within a few.
   static let attempts = 5

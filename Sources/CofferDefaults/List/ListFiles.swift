@@ -2,34 +2,28 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The property list of a domain and the hidden files beside it. Links are resolved first, so that a linked list stays a link
-/// and all who reach the list by different names meet at one journal.
+/// A domain's property list and the hidden files beside it. Links are resolved first: a linked list stays a link, and all names
+/// of a list lead to one journal.
 struct ListFiles: Sendable {
-  /// The real file.
   let list: FilePath
   let folder: FilePath
   let journal: FilePath
   let lastGood: FilePath
 
-  /// The last component of `list`.
   private let name: String
 
-  /// The files of the list that `path` leads to.
-  ///
-  /// - Parameter makingFolder: whether a folder that is missing is made, with mode 0700. It stays missing where nobody may make
-  ///   it: there is nothing to read then. One that is there is left as it is.
+  /// - Parameter makingFolder: whether to make a missing folder, with mode 0700. If nobody may make it, there is nothing to read.
   init(resolving path: FilePath, makingFolder: Bool = true) throws(StoreError) {
     let (folder, name) = try Self.end(of: path, makingFolder)
     self.init(name, in: folder)
   }
 
-  /// Whether `path` leads to the list: asked ten times a second, and so without the paths of all the files.
+  /// Asked ten times a second, and so without the paths of all the files.
   func areReached(from path: FilePath) throws(StoreError) -> Bool {
     let (folder, name) = try Self.end(of: path, false)
     return name == self.name && folder == self.folder
   }
 
-  /// Where `path` leads.
   private static func end(of path: FilePath, _ makingFolder: Bool) throws(StoreError) -> (folder: FilePath, name: String) {
     var target = path
     for _ in 0..<mostLinks {
@@ -43,7 +37,6 @@ struct ListFiles: Sendable {
     throw StoreError(.denied, "too many symbolic links", place: path.string, cure: "replace the links by the real file")
   }
 
-  /// The suffix of the journal's name after the list's; a dot goes in front of it.
   static let journalSuffix = ".coffer"
 
   /// The kernel's own limit on links in one path.
@@ -57,8 +50,7 @@ struct ListFiles: Sendable {
     lastGood = folder.appending(".\(name).last-good")
   }
 
-  /// The name of the next list, and then of the replaced one, during a fold of `journal`: only the holder of that journal's lock
-  /// uses it.
+  /// Only the holder of the journal's lock uses it.
   func draft(of journal: FileStatus) -> FilePath {
     folder.appending("." + String(journal.inode, radix: 36) + Self.draftSuffix)
   }
@@ -88,14 +80,14 @@ struct ListFiles: Sendable {
     return FilePath(path)
   }
 
-  /// Repaired, the name would lead to another folder, or to none: values would seem to be gone.
+  /// A repaired name would lead to another folder, or to none: values would seem to be gone.
   private static func unreadable(_ path: FilePath, _ what: String) -> StoreError {
     StoreError(
       .invalidName, what, place: path.string,
       cure: "rename it, or name a folder that has a name in UTF-8")
   }
 
-  /// Makes `folder` and its missing parents; false if this user may not. Another process that does the same is no error.
+  /// False if this user may not make the folder. Another process may make it meanwhile.
   private static func make(_ folder: FilePath) throws(StoreError) -> Bool {
     let parent = folder.parent
     if !parent.isEmpty, parent != folder, try FileStatus(at: parent) == nil { guard try make(parent) else { return false } }
@@ -105,7 +97,7 @@ struct ListFiles: Sendable {
     return true
   }
 
-  /// Whether this process may replace the list: a list it may not write is left alone, even where the folder would allow it.
+  /// A list that this process may not write is left alone, even where the folder would allow its replacement.
   func isWritable() throws(StoreError) -> Bool {
     guard try FileStatus(at: list) != nil else { return try FileStatus(at: folder) != nil }
     return list.withPlatformString { access($0, W_OK) } == 0

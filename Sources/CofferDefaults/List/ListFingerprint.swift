@@ -2,12 +2,10 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// Tells one state of the property list's file from another without reading it.
 struct ListFingerprint: Equatable {
-  /// Inode, modification time in nanoseconds, size: all zero where there is no file.
+  /// Inode, modification time in nanoseconds, size. All are zero without a file.
   let inode: UInt64, modified: UInt64, size: UInt64
 
-  /// No file.
   static let none = ListFingerprint(nil)
 
   init(_ status: FileStatus?) {

@@ -15,19 +15,17 @@ internal import FoundationEssentials
 struct BinaryPropertyListReader {
   private let bytes: UnsafeRawBufferPointer
   private let offsets: Int, offsetWidth: Int, referenceWidth: Int, count: Int
-  /// Values that may still be read, and bytes of text and data.
   private var left = mostValues, bytesLeft = Budget.file
 
   private static let trailerBytes = 32
-  /// References to the same element stand for as many values: a few bytes could mean more than any memory holds. A domain that
-  /// may be written has a quarter of this at most.
+  /// References to the same element count as many values: a few bytes could mean more than any memory holds. A writable domain
+  /// has a quarter of this at most.
   private static let mostValues = 4 * Budget.domain / Budget.perElement
 
   static func isBinary(_ data: Data) -> Bool { data.starts(with: "bplist".utf8) }
 
   static let damaged = PropertyList.Failure(what: "the file is not a property list: it begins as a binary one and is damaged")
 
-  /// The value at the top.
   static func read(_ bytes: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {
     var (reader, top) = try opened(bytes)
     return try reader.value(top, depth: 0)
@@ -58,7 +56,6 @@ struct BinaryPropertyListReader {
     Int(exactly: bytes[offset..<offset + width].reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
   }
 
-  /// The content of an object: `size` elements of `width` bytes each, from `start` on.
   private func content(_ start: Int, _ size: Int, width: Int = 1) throws(PropertyList.Failure) -> UnsafeRawBufferPointer {
     guard size <= (offsets - start) / width else { throw Self.damaged }
     return UnsafeRawBufferPointer(rebasing: bytes[start..<start + size * width])
@@ -115,7 +112,6 @@ struct BinaryPropertyListReader {
     return content
   }
 
-  /// Before memory is made for them.
   private mutating func count(values: Int) throws(PropertyList.Failure) {
     guard values <= left else { throw Self.damaged }
     left -= values
@@ -135,7 +131,7 @@ struct BinaryPropertyListReader {
     return .array(items)
   }
 
-  /// All keys, then all values. Of a key that stands there twice the first value counts.
+  /// All keys, then all values. The first value of a repeated key counts.
   private mutating func dictionary(_ references: UnsafeRawBufferPointer, _ depth: Int) throws(PropertyList.Failure) -> PlainForm {
     let size = references.count / (2 * referenceWidth)
     try count(values: 2 * size)
@@ -152,7 +148,7 @@ struct BinaryPropertyListReader {
 }
 
 extension BinaryPropertyListReader {
-  /// Up to four bytes have no sign, eight have one, and sixteen are for numbers above `Int64.max`.
+  /// Up to four bytes have no sign, eight have one, and sixteen hold numbers above `Int64.max`.
   func integer(_ content: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {
     let low = content.suffix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
     guard content.count == 16 else { return .integer(Int64(bitPattern: low)) }
@@ -162,7 +158,7 @@ extension BinaryPropertyListReader {
     return .integer(Int64(bitPattern: low))
   }
 
-  /// Of the many bit patterns that are no number there is one, as with Foundation.
+  /// Maps the many bit patterns of not-a-number to one, as Foundation does.
   func real(_ content: UnsafeRawBufferPointer) -> Double {
     let bits = content.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
     let number =
@@ -173,24 +169,24 @@ extension BinaryPropertyListReader {
   /// Seconds since the beginning of 2001.
   func date(_ content: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> Date {
     let seconds = real(content)
-    // It would be no moment, and not even equal to itself.
+    // It would not even be equal to itself.
     guard seconds.isFinite else { throw Self.damaged }
     return Date(timeIntervalSinceReferenceDate: seconds)
   }
 
-  /// Foundation takes bytes that are not ASCII for Latin 1.
+  /// Foundation reads bytes that are not ASCII as Latin 1.
   func ascii(_ content: UnsafeRawBufferPointer) -> String {
     guard content.contains(where: { $0 >= 0x80 }) else { return String(decoding: content, as: UTF8.self) }
     return String(decoding: content.map(UInt16.init), as: UTF16.self)
   }
 
-  /// Half a pair of surrogates becomes U+FFFD, as it does where Foundation hands text to Swift.
+  /// Half a surrogate pair becomes U+FFFD, as it does where Foundation hands text to Swift.
   func utf16(_ content: UnsafeRawBufferPointer) -> String {
     let units = stride(from: 0, to: content.count, by: 2).map { UInt16(content[$0]) << 8 | UInt16(content[$0 + 1]) }
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// The one kind that ``PlainForm`` does not name, a reference inside of a keyed archive: kept as XML has it, `{CF$UID: n}`.
+  /// ``PlainForm`` lacks a reference inside a keyed archive: it keeps its XML form, `{CF$UID: n}`.
   func reference(_ content: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {
     guard content.count <= 8, let number = Self.number(content, 0, content.count), let number = UInt32(exactly: number) else {
       throw Self.damaged

@@ -1,15 +1,12 @@
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// Writes binary property lists: see ``BinaryPropertyListReader`` for their form.
-///
-/// Each value is an object of its own, a collection after its elements, the whole list last.
+/// Writes the format that ``BinaryPropertyListReader`` describes: a collection after its elements, the whole list last.
 struct BinaryPropertyListWriter {
   private var bytes = Array("bplist00".utf8)
   private var offsets: [Int] = []
   private let referenceWidth: Int
 
-  /// The list of `values`.
   static func encode(_ values: [String: PlainForm]) -> Data {
     let root = PlainForm.dictionary(values)
     var writer = BinaryPropertyListWriter(objects: objects(in: root))
@@ -28,12 +25,12 @@ struct BinaryPropertyListWriter {
     }
   }
 
-  /// Bytes that a number up to `greatest` needs, a power of two.
+  /// A power of two.
   private static func width(of greatest: Int) -> Int {
     greatest < 1 << 8 ? 1 : greatest < 1 << 16 ? 2 : greatest < 1 << 32 ? 4 : 8
   }
 
-  /// Puts an object and returns its number.
+  /// Returns the object's number.
   private mutating func put(_ form: PlainForm) -> Int {
     switch form {
     case .bool(let value): return object { $0.bytes.append(value ? 0x09 : 0x08) }

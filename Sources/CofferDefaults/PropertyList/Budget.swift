@@ -1,23 +1,21 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The weight limits of a value and a domain. Every process that opens a domain reads it whole, and each fold rewrites it whole,
-/// so it is no place for documents.
+/// Weight limits. Every process that opens a domain reads it whole, and each fold rewrites it whole, so it is no place for
+/// documents.
 enum Budget {
-  /// Bytes of content in one value (``PlainForm/byteCount``): 1 MiB. A list with sixteen such values is rewritten
-  /// whole when one of them changes.
+  /// 1 MiB of content in one value (``PlainForm/byteCount``). A list is rewritten whole when one of its values changes.
   static let value = 1 << 20
-  /// Weight of all values of a domain: 16 MiB, or some 200 000 numbers. Reading the list (9 µs for a key, measured) may be
-  /// done under the lock, and must be done before others give up waiting for it (``FileLock/patience`` is 5 s).
+  /// 16 MiB in all, or some 200 000 numbers. Reading the list (9 µs for a key, measured) may happen under the lock, and must end
+  /// before others give up waiting (``FileLock/patience`` is 5 s).
   static let domain = 16 << 20
-  /// Bytes of a property list that is read. XML needs at most five bytes for one (`&amp;`), so a list within ``domain`` fits.
+  /// XML needs at most five bytes for one (`&amp;`), so a list within ``domain`` fits.
   static let file = 5 * domain
-  /// Nested collections: the property-list parser stops at 512, and code here descends by recursion.
+  /// The property-list parser stops at 512 nested collections, and code here recurses.
   static let depth = 32
-  /// The weight of a value beyond its content: tags and indentation in XML, a table slot in memory.
+  /// Tags and indentation in XML, a table slot in memory.
   static let perElement = 32
 
-  /// Throws where a change, of `name` among others, makes a domain weigh `weight` and thereby more than it may.
   @inline(__always)
   static func check(
     weight: Int, before: Int, changing name: String?, in place: @autoclosure () -> String
@@ -28,7 +26,6 @@ enum Budget {
       cure: "remove values that are no preferences, or keep them in files; nothing was changed")
   }
 
-  /// The weight of `form` under `name` within ``domain``; none where there is no value.
   @inline(__always)
   static func weight(of form: PlainForm?, under name: String) -> Int {
     guard let form else { return 0 }

@@ -1,22 +1,18 @@
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The bytes of a property list and the values in them.
-///
-/// Foundation has a reader and a writer, which would bring all of it, and 34 MB of Unicode's data, into every program, take 30 µs
-/// to write a key, and end the process at a damaged byte that makes a value a set. These read and write the same: the tests hold
-/// them against Foundation's, with damage too.
+/// Foundation's reader and writer would bring all of Foundation, and 34 MB of Unicode's data, into every program, take 30 µs to
+/// write a key, and end the process at a damaged byte that makes a value a set. The tests compare this code with Foundation's,
+/// with damage too.
 enum PropertyList {
-  /// How a list is written down. The one found is kept.
+  /// The encoding found is kept.
   enum Encoding: Sendable { case xml, binary }
 
-  /// Why bytes are no list of ours: a clause for an error.
   struct Failure: Error { let what: String }
 
-  /// What XML has for a reference inside of a keyed archive: a dictionary with this key and a number.
+  /// XML writes a reference inside a keyed archive as a dictionary with this key and a number.
   static let referenceKey = "CF$UID"
 
-  /// The values in `data`.
   static func decode(_ data: Data) throws(Failure) -> (values: [String: PlainForm], encoding: Encoding) {
     let isBinary = BinaryPropertyListReader.isBinary(data)
     guard case .dictionary(let values) = try isBinary ? value(binary: data) : value(xml: data) else {
@@ -25,10 +21,10 @@ enum PropertyList {
     return (values, isBinary ? .binary : .xml)
   }
 
-  /// The value at the root of an XML list, which need not be a dictionary.
+  /// The root of an XML list need not be a dictionary.
   static func value(xml data: Data) throws(Failure) -> PlainForm {
     let text = try XMLEncoding.utf8(data)
-    // The old-style format is text that nearly anything parses as: a torn or foreign file, not preferences.
+    // Nearly any text parses as the old-style format: it is a torn or foreign file, not preferences.
     guard text.first(where: { !XMLPropertyListReader.isSpace($0) }) == UInt8(ascii: "<") else {
       throw Failure(what: "the file is neither an XML nor a binary property list")
     }
@@ -39,7 +35,6 @@ enum PropertyList {
     try data.bytes.withUnsafeBytes { (bytes) throws(Failure) in try BinaryPropertyListReader.read(bytes) }
   }
 
-  /// The list of `values` as bytes.
   static func encode(_ values: [String: PlainForm], as encoding: Encoding) -> Data {
     switch encoding {
     case .xml: XMLPropertyList.encode(values)

@@ -2,10 +2,9 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The values that a property list can hold, and their form after a round trip.
 enum StorableForm {
-  /// `form` as it will be read back from a list in `encoding`: XML has whole seconds, one zero and one not-a-number, so that
-  /// a value set now is the value read after the next start.
+  /// The form that a list in `encoding` gives back: XML has whole seconds, one zero and one not-a-number. So a value set now is
+  /// the value read after the next start.
   static func settled(_ form: PlainForm, in encoding: PropertyList.Encoding) -> PlainForm {
     switch form {
     case .bool, .integer, .string, .data, .argument: return form
@@ -15,17 +14,14 @@ enum StorableForm {
       return number.isNaN ? .real(.nan) : number == 0 ? .real(0) : form
     case .date(let date):
       guard encoding == .xml else { return form }
-      // Down, as Foundation does: a moment that was set is never one to come.
+      // Down, as Foundation does: a moment that was set never lies in the future.
       return .date(Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate.rounded(.down)))
     case .array(let items): return .array(items.map { settled($0, in: encoding) })
     case .dictionary(let items): return .dictionary(items.mapValues { settled($0, in: encoding) })
     }
   }
 
-  /// Throws unless `form` may be stored under `name`.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable` for a value that a list cannot hold, `.tooLarge` over the budget of
-  ///   a value.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`.
   @inline(__always)
   static func check(_ form: PlainForm, for name: String) throws(StoreError) {
     switch form {
@@ -45,7 +41,7 @@ enum StorableForm {
     }
   }
 
-  /// Throws when `name` holds what XML cannot express. (Control characters are no part of any name.)
+  /// No name has control characters.
   @inline(__always)
   static func check(name: String) throws(StoreError) {
     if !StoredName.isPrintableASCII(name) { try checkFully(name) }
@@ -98,14 +94,14 @@ enum StorableForm {
     }
   }
 
-  /// Whether each of the eight bytes is ASCII and none is a control character: with the high bits clear, taking 0x20 from each
-  /// borrows from no neighbor but where a byte is smaller, and the high bits show it.
+  /// Whether all eight bytes are ASCII without control characters. With the high bits clear, subtracting 0x20 from each borrows
+  /// from a neighbor only where a byte is smaller, and the high bits show it.
   @inline(__always)
   private static func isPrintable(_ bytes: UInt64) -> Bool {
     (bytes | (bytes &- 0x2020_2020_2020_2020)) & 0x8080_8080_8080_8080 == 0
   }
 
-  /// ISO 8601 with four digits of year; year 0 is let through, for `Date.distantPast` lies in it.
+  /// ISO 8601 with four digits of year. Year 0 is allowed, for `Date.distantPast` lies in it.
   private static func isInCalendar(_ date: Date) -> Bool { calendar.contains(date.timeIntervalSinceReferenceDate) }
 
   /// The years 0 to 9999, in seconds since the beginning of 2001.

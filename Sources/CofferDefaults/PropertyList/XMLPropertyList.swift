@@ -2,16 +2,15 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// Writes XML property lists, byte for byte as Foundation does, but for carriage returns.
+/// Writes XML property lists, byte for byte as Foundation does, except for carriage returns.
 ///
-/// Foundation's own writer needs 30 µs for a key and 0.2 s for a megabyte of text (measured), and a fold writes while every
-/// other process waits for the lock; this one needs less than a fiftieth.
+/// A fold writes while every other process waits for the lock. Foundation's writer needs 30 µs for a key and 0.2 s for a megabyte
+/// of text (measured), this one less than a fiftieth.
 ///
-/// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and what Foundation writes.
+/// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and Foundation's output.
 struct XMLPropertyList {
   private var bytes: [UInt8] = []
 
-  /// The list of `values`.
   static func encode(_ values: [String: PlainForm]) -> Data {
     var list = XMLPropertyList()
     list.append(
@@ -78,14 +77,14 @@ struct XMLPropertyList {
       case UInt8(ascii: "&"): append("&amp;")
       case UInt8(ascii: "<"): append("&lt;")
       case UInt8(ascii: ">"): append("&gt;")
-      // A reader that keeps to the rules makes a line feed of a carriage return (XML 1.0, section 2.11).
+      // A conforming reader turns a carriage return into a line feed (XML 1.0, section 2.11).
       case UInt8(ascii: "\r"): append("&#13;")
       default: bytes.append(byte)
       }
     }
   }
 
-  /// Lines of 76 columns, where a tab counts as eight, as far as eight tabs.
+  /// Lines have 76 columns. A tab counts as eight, up to eight tabs.
   private mutating func put(_ data: Data, _ depth: Int) {
     line(depth, "<data>")
     let tabs = min(depth, 8)
@@ -108,7 +107,7 @@ struct XMLPropertyList {
     return String(unsafeUninitializedCapacity: 32) { coffer_print_real(number, $0.baseAddress, $0.count) }
   }
 
-  /// A binary list may have a date outside of the calendar: the calendar's end stands for it.
+  /// The calendar's end stands for a binary list's date outside the calendar.
   private static func text(of date: Date) -> String {
     let (first, end) = (StorableForm.calendar.lowerBound, StorableForm.calendar.upperBound)
     let since2001 = max(first, min(date.timeIntervalSinceReferenceDate, end - 1))
@@ -119,16 +118,13 @@ struct XMLPropertyList {
     return "\(digits(year, 4))-\(digits(month, 2))-\(digits(dayOfMonth, 2))T\(time)Z"
   }
 
-  /// `number` with leading zeros to `width` digits.
   private static func digits(_ number: Int, _ width: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
   }
 }
 
-/// How the text of an XML file is written down.
-///
-/// Source: XML 1.0, appendix F, of which there is what property lists have: a byte order mark, or the name in the declaration.
+/// Source: XML 1.0, appendix F, as far as property lists use it: a byte order mark, or the name in the declaration.
 enum XMLEncoding {
   private static let marks: [(bytes: [UInt8], encoding: String.Encoding)] = [
     ([0xEF, 0xBB, 0xBF], .utf8), ([0x00, 0x00, 0xFE, 0xFF], .utf32BigEndian), ([0xFF, 0xFE, 0x00, 0x00], .utf32LittleEndian),
@@ -138,7 +134,6 @@ enum XMLEncoding {
     "utf-8": .utf8, "utf8": .utf8, "us-ascii": .utf8, "ascii": .utf8, "iso-8859-1": .isoLatin1, "latin1": .isoLatin1,
   ]
 
-  /// `data` as UTF-8 without a mark.
   static func utf8(_ data: Data) throws(PropertyList.Failure) -> Data {
     for (mark, encoding) in marks where data.starts(with: mark) { return try utf8(data.dropFirst(mark.count), from: encoding) }
     guard let name = declaredName(data) else { return data }
@@ -156,10 +151,9 @@ enum XMLEncoding {
     return Data(text.utf8)
   }
 
-  /// Bytes in which the declaration must have ended: it has three attributes of one word each.
+  /// The declaration has three attributes of one word each.
   private static let longestDeclaration = 256
 
-  /// The name after `encoding=` in `<?xml … ?>`.
   private static func declaredName(_ data: Data) -> String? {
     guard data.starts(with: "<?xml".utf8) else { return nil }
     let declaration = String(decoding: data.prefix(longestDeclaration), as: UTF8.self).prefix { $0 != ">" }

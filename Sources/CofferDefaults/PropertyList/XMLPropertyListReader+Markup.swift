@@ -1,7 +1,7 @@
 internal import CofferStorage
 
 extension XMLPropertyListReader {
-  /// The next opening tag; nil before a closing one.
+  /// Nil before a closing tag.
   mutating func nextTag(isProlog: Bool = false) throws(PropertyList.Failure) -> Tag? {
     while true {
       skipSpace()
@@ -24,7 +24,7 @@ extension XMLPropertyListReader {
     }
   }
 
-  /// The rest of an opening tag, whose attributes mean nothing.
+  /// The attributes mean nothing.
   private mutating func tag() throws(PropertyList.Failure) -> Tag {
     let start = position
     try skip(past: ">")
@@ -62,7 +62,6 @@ extension XMLPropertyListReader {
     return true
   }
 
-  /// Goes past the next `text`.
   mutating func skip(past text: String) throws(PropertyList.Failure) {
     while position < bytes.count {
       if take(text) { return }
@@ -73,7 +72,7 @@ extension XMLPropertyListReader {
 }
 
 extension XMLPropertyListReader {
-  /// The text before the next tag. It may hold the five entities of XML, characters by number, and `CDATA`.
+  /// The text may hold the five entities of XML, characters by number, and `CDATA`.
   mutating func text() throws(PropertyList.Failure) -> String {
     let start = position
     while position < bytes.count, !Self.isMarkup(bytes[position]) { position += 1 }
@@ -123,7 +122,7 @@ extension XMLPropertyListReader {
     let start = position
     try skip(past: ";")
     let digits = String(decoding: bytes[start..<position - 1].prefix(9), as: UTF8.self)
-    // No character has a number of more than seven digits, and a sign is none.
+    // No character's number has more than seven digits or a sign.
     guard digits.utf8.count <= 8, digits.first?.isHexDigit == true, let number = UInt32(digits, radix: radix),
       let scalar = Unicode.Scalar(number)
     else { throw damaged }

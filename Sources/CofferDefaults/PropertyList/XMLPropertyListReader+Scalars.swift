@@ -2,7 +2,6 @@ internal import CofferStorage
 internal import FoundationEssentials
 
 extension XMLPropertyListReader {
-  /// The bytes before the next tag.
   private mutating func content() throws(PropertyList.Failure) -> UnsafeRawBufferPointer {
     let start = position
     while position < bytes.count, bytes[position] != UInt8(ascii: "<") { position += 1 }
@@ -49,7 +48,7 @@ extension XMLPropertyListReader {
   mutating func real() throws(PropertyList.Failure) -> Double {
     let text = try text()
     let digits = text.drop { $0.isWhitespace }
-    // Swift would read hexadecimal numbers, and words of its own for those that are not finite.
+    // Swift would accept hexadecimal numbers, and its own words for infinities and not-a-number.
     let isDecimal = digits.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
     if isDecimal, let number = Double(digits) { return number }
     guard let number = Self.notFinite[text.lowercased()] else { throw damaged }
@@ -124,13 +123,12 @@ extension XMLPropertyListReader {
 
 /// Days of the Gregorian calendar, counted from 1970-01-01.
 ///
-/// Counted in eras of 400 years that begin in March, so that the leap day is a year's last.
+/// The eras of 400 years begin in March, so that the leap day is a year's last.
 enum CivilDay {
   private static let daysOfEra = 146_097
-  /// From the beginning of the era that holds 1970 to its first day.
+  /// Days from the beginning of the era that holds 1970 to 1970-01-01.
   private static let offset = 719_468
 
-  /// Year, month and day of the day `number`.
   static func date(_ number: Int) -> (year: Int, month: Int, day: Int) {
     let shifted = number + offset
     let era = (shifted >= 0 ? shifted : shifted - (daysOfEra - 1)) / daysOfEra
@@ -145,7 +143,7 @@ enum CivilDay {
     )
   }
 
-  /// The number of a day; one beyond the end of its month is counted on into the next.
+  /// A day beyond the end of its month counts on into the next.
   static func number(year: Int, month: Int, day: Int) -> Int {
     let year = month <= 2 ? year - 1 : year
     let era = (year >= 0 ? year : year - 399) / 400

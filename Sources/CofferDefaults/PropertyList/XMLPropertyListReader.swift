@@ -2,26 +2,23 @@ internal import CofferStorage
 
 /// Reads XML property lists, and accepts the same ones as Foundation.
 ///
-/// The document type says little of the content of an element. The rest is Foundation's practice, which every program on the
-/// machine follows: white space between elements, comments and processing instructions anywhere among them, ignored attributes,
-/// and nothing of interest behind the root.
+/// The document type says little about an element's content. The rest is Foundation's practice: white space between elements,
+/// comments and processing instructions anywhere among them, ignored attributes and ignored content behind the root.
 ///
 /// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and Foundation's reader.
 struct XMLPropertyListReader {
-  /// UTF-8 in memory that outlives the reader.
+  /// The memory outlives the reader.
   let bytes: UnsafeRawBufferPointer
   var position = 0
 
-  /// Collections inside each other, at most: where Foundation stops, too. Each is a call here.
+  /// Foundation stops there too. Each collection is a call here.
   static let deepest = 511
 
-  /// The elements of a property list.
   enum Element: String, CaseIterable {
     case plist, array, dict, key, string, data, date, real, integer, `true`, `false`
 
     static let byName = Dictionary(uniqueKeysWithValues: allCases.map { (packed($0.rawValue.utf8), $0) })
 
-    /// A name of up to eight bytes as one number.
     static func packed(_ name: some Collection<UInt8>) -> UInt64 { name.reduce(0) { $0 << 8 | UInt64($1) } }
   }
 
@@ -31,7 +28,6 @@ struct XMLPropertyListReader {
     let isEmpty: Bool
   }
 
-  /// The value at the root, with `<plist>` around it or without.
   static func read(_ bytes: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {
     var reader = XMLPropertyListReader(bytes: bytes)
     guard let tag = try reader.nextTag(isProlog: true) else { throw reader.damaged }
@@ -83,7 +79,7 @@ struct XMLPropertyListReader {
     return .array(items)
   }
 
-  /// Of a key that stands there twice the last value counts.
+  /// The last value of a repeated key counts.
   private mutating func dictionary(_ depth: Int) throws(PropertyList.Failure) -> PlainForm {
     var items: [String: PlainForm] = [:]
     while let tag = try nextTag() {
