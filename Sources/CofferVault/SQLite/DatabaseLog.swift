@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The log of a vault in a file.
 struct DatabaseLog: LogRows {
   let database: VaultDatabase
 
@@ -44,7 +43,6 @@ struct DatabaseLog: LogRows {
   }
 }
 
-/// The outcomes in a file of transactions over two stores.
 struct DatabaseOutcomes: OutcomeRows {
   let database: VaultDatabase
 

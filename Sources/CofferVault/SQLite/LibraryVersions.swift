@@ -1,12 +1,10 @@
 internal import CCofferSQLite
 internal import CCofferSodium
 
-/// The versions of the libraries beneath a vault in this process, for a bug report.
+/// The versions of the vault format and of the loaded libraries, for a bug report.
 package enum LibraryVersions {
-  /// The format of a vault that is made now; see VaultFormat.
+  /// The format of a new vault; see VaultFormat.
   package static var format: Int { VaultFormat.version }
-  /// Of SQLite, as it runs.
   package static var sqlite: String { String(cString: sqlite3_libversion()) }
-  /// Of libsodium, as it runs.
   package static var sodium: String { String(cString: sodium_version_string()) }
 }

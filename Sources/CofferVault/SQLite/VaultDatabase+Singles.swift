@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The tables of one row.
 extension VaultDatabase {
   func lendHeader(_ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
     try statement(copy == .first ? .header : .headerCopy).first { row throws(StoreError) in

@@ -2,9 +2,9 @@ internal import CCofferSQLite
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Replaces all of a vault's content by another's, in one transaction that SQLite makes: other processes that have the file open
-/// see it as a commit. A file renamed over theirs would leave them writing to one that no longer has a name, and the last of them
-/// to close would remove the new file's write-ahead log.
+/// Replaces all of a vault's content in one transaction of SQLite's: other processes that have the file open see a commit. If a
+/// file were renamed over theirs, they would write to one without a name, and the last of them to close would remove the new
+/// file's write-ahead log.
 final class VaultReplacement {
   private var backup: OpaquePointer?
   private let target: VaultDatabase
@@ -28,9 +28,9 @@ final class VaultReplacement {
 
   /// Copies all of the source; SQLite commits with the last page.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``; the target is as it was then, unless that is `.outcomeUnknown`.
+  /// - Throws: ``/CofferPlatform/StoreError``; the target is unchanged then, unless that is `.outcomeUnknown`.
   func commit() throws(StoreError) {
-    // Before the step: once it failed, nothing may stand between it and the commit that takes its place.
+    // Read before the step: once the step failed, nothing may stand between it and the replacing commit.
     let state = try source.read { () throws(StoreError) in try source.stateBytes() }
     let code = sqlite3_backup_step(backup, -1)
     guard code != SQLITE_DONE else { return }

@@ -3,7 +3,6 @@ internal import CofferStorage
 package import SystemPackage
 
 extension VaultRows {
-  /// Copies every row, as it is, to a new vault file.
   package func backUp(to file: FilePath, progress: (Int, Int) -> Void) throws(StoreError) {
     let made = try VaultDatabase.create(at: file) { (copy) throws(StoreError) in
       try read { () throws(StoreError) in try copyRows(to: copy, progress) }
@@ -11,7 +10,7 @@ extension VaultRows {
     made.close()
   }
 
-  /// Copies every row to `copy`, in which there is none: within a read here, and a write there.
+  /// Copies every row to `copy`, which has none: within a read here, and a write there.
   func copyRows(to copy: any VaultRows, _ progress: (Int, Int) -> Void) throws(StoreError) {
     for header in [HeaderCopy.first, .second] {
       try lendHeader(header) { (bytes) throws(StoreError) in try copy.putHeader(header, bytes) }
