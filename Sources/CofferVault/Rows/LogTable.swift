@@ -1,14 +1,11 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The rows of the log.
 struct LogTable {
   let rows: any VaultRows
 
-  /// Rows that are read at a time, where each is to be replaced.
   private static let batch = 256
 
-  /// Lends the rows of the log from `first` on to `body`, ascending.
   func forEach(
     from first: UInt64, most: Int? = nil,
     _ body: (_ seq: UInt64, _ box: UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -19,12 +16,11 @@ struct LogTable {
         throw StoredParts.tampered("the log has a row of a number that no row has", rows.place)
       }
       least = seq + 1
-      // Whatever length it has: the chain speaks for its bytes.
+      // No check of the length: the chain authenticates the bytes.
       try body(seq, box)
     }
   }
 
-  /// Lends row `seq` of the log to `body`, if there is one.
   @discardableResult
   func withRow<Result>(_ seq: UInt64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result?
   {
@@ -33,14 +29,12 @@ struct LogTable {
     return result
   }
 
-  /// Adds row `seq` to the log.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` when there is one already.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` if row `seq` exists.
   func append(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
     try rows.logRows.appendLogRow(sequence(seq), box)
   }
 
-  /// The number of the first row that is left; nil when there is none.
+  /// The number of the first remaining row; nil if there is none.
   func first() throws(StoreError) -> UInt64? {
     guard let number = try rows.logRows.firstLogRow() else { return nil }
     guard let first = UInt64(exactly: number), first <= FileCounter.most else {
@@ -50,16 +44,13 @@ struct LogTable {
     return first
   }
 
-  /// Stores row `seq` in place of the current one.
   func put(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) { try rows.logRows.putLogRow(sequence(seq), box) }
 
-  /// Removes the rows of the log from `seq` on.
   func cut(from seq: UInt64) throws(StoreError) { try rows.logRows.keepLogRows(.min...(sequence(seq) - 1)) }
 
-  /// Removes the rows of the log before `seq`.
   func trim(before seq: UInt64) throws(StoreError) { try rows.logRows.keepLogRows(sequence(seq) ... .max) }
 
-  /// The first rows of the log from `sequence` on, some at a time, so that each can be replaced when none is being read.
+  /// Rows of the log from `sequence` on, in a batch, so that each can be replaced while none is being read.
   func rows(from sequence: UInt64) throws(StoreError) -> [(sequence: UInt64, box: [UInt8])] {
     var rows: [(UInt64, [UInt8])] = []
     try forEach(from: sequence, most: Self.batch) { (seq, box) throws(StoreError) in rows.append((seq, [UInt8](box))) }

@@ -1,34 +1,32 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The outcomes of transactions over two stores. Their rows are not sealed: whoever settles one may have no key.
+/// The outcomes of transactions over two stores. Their rows are not sealed, because a program without the key may settle one.
 struct OutcomeTable {
   let rows: any VaultRows
 
-  /// Most transactions that are remembered as dropped; forged rows cost a commit no more than this.
+  /// The most dropped transactions that are remembered, so that forged rows cost a commit no more than this.
   static let mostDropped: Int64 = 256
-  /// How long a transaction is remembered as dropped, in milliseconds: a day. A commit that comes later is refused by the agent,
-  /// which asks whether its client still waits; see ``UnlockedVault/commit(_:service:if:)``.
+  /// How long a dropped transaction is remembered, in milliseconds: a day. The agent refuses a later commit, after asking whether
+  /// its client still waits; see ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
-  /// How long where there are too many, as of a program that crashes again and again. No commit without an agent comes so late:
-  /// its process is dead, and a server ends its statement after seconds.
+  /// How long if there are too many, as from a program that crashes repeatedly. No commit without an agent comes so late: its
+  /// process is dead, and a server ends its statement after seconds.
   static let leastMemory: UInt64 = 60 * 1000
 
-  /// A time beyond the year 280 000 is no time.
+  /// A time beyond the year 280 000 is invalid.
   static let times: ClosedRange<Int64> = 0...(1 << 53)
 
-  /// A row of `decided`.
   private struct Entry {
     let outcome: TransactionOutcome
     let time: UInt64
   }
 
-  /// The outcome of `transaction`; nil if none is recorded.
-  ///
+  /// - Returns: nil if no outcome is recorded.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a row that Coffer cannot have written.
   func outcome(of transaction: TransactionID) throws(StoreError) -> TransactionOutcome? { try entry(of: transaction)?.outcome }
 
-  /// Records that `transaction` is committed, within the write transaction that makes its changes. Repeating it is no error.
+  /// Records that `transaction` is committed, within the write transaction that makes its changes. A repetition is no error.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/givenUp`` if it was dropped before.
@@ -45,8 +43,8 @@ struct OutcomeTable {
     }
   }
 
-  /// The outcome of `transaction`, which is dropped if none is recorded. Within a write transaction, to which this always adds a
-  /// change: the found outcome may not be durable because its writer died before the sync, and the commit makes it so.
+  /// The outcome of `transaction`; drops it if none is recorded. This always adds a change to the current write transaction: the
+  /// found outcome may not be durable because its writer died before the sync, and the commit makes it so.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Returns: nil if too many transactions were dropped within a minute. The transaction must still commit, because the
@@ -66,15 +64,11 @@ struct OutcomeTable {
     return .dropped
   }
 
-  /// Removes the record of `transaction`, if any.
   func forget(_ transaction: TransactionID) throws(StoreError) {
     try Self.lending(transaction) { (bytes) throws(StoreError) in try rows.outcomeRows.deleteOutcome(of: bytes) }
   }
 
-  /// Looks at every row.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for one that no version wrote, or for more dropped transactions than
-  ///   are remembered.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an invalid row, or too many dropped transactions.
   func check() throws(StoreError) {
     var dropped: Int64 = 0
     try rows.outcomeRows.forEachOutcome { (_, columns) throws(StoreError) in
@@ -120,7 +114,6 @@ struct OutcomeTable {
 }
 
 extension TransactionOutcome {
-  /// The number in the file.
   fileprivate var stored: Int64 {
     switch self {
     case .committed: 1

@@ -16,7 +16,7 @@ extension VaultRows {
     return result
   }
 
-  /// Runs `body` as the only writer; all of its changes are durable when this returns, or none was made.
+  /// Runs `body` as the only writer. All of its changes are durable when this returns, or none was made.
   @inline(__always)
   func write<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try beginWriting()
@@ -29,10 +29,10 @@ extension VaultRows {
     return result
   }
 
-  /// Any question: a server answers it after all changes that were sent before, or says which of them it could not make.
+  /// Any question works: a server answers it after all earlier changes, or reports the ones that failed.
   package func flush() throws(StoreError) { _ = try logRows.firstLogRow() }
 
-  /// Runs `body` as ``write(_:)`` does, up to the commit: none of its changes is made.
+  /// Runs `body` like ``write(_:)``, but without the commit.
   func rehearse(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     try beginWriting()
     defer { rollBack() }
@@ -40,7 +40,7 @@ extension VaultRows {
     try flush()
   }
 
-  /// Runs `body`, which touches rows as `work` says, with room for that.
+  /// Runs `body` with the memory for `work`.
   @inline(__always)
   func working<Result>(_ work: RowsWork, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     var result: Result?
@@ -49,7 +49,6 @@ extension VaultRows {
     return result
   }
 
-  /// Lends the header to `body`; nil when there is no such row.
   @inline(__always)
   func withHeader<Result>(
     _ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
@@ -59,7 +58,6 @@ extension VaultRows {
     return result
   }
 
-  /// Lends the state to `body`; nil when there is no such row.
   @inline(__always)
   func withState<Result>(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result? {
     var result: Result?
@@ -67,12 +65,11 @@ extension VaultRows {
     return result
   }
 
-  /// The state, as its row has it.
   func stateBytes() throws(StoreError) -> [UInt8]? { try withState { (bytes) throws(StoreError) in [UInt8](bytes) } }
 
-  /// Stores a record: a new one, or in place of the one with its index.
+  /// Stores a new or changed record.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when there was none to replace.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` if the record to replace is missing.
   @inline(__always)
   func put(_ record: SealedRecord, in table: RecordTable = .present, replacing: Bool) throws(StoreError) {
     try lend(record) { (index, columns) throws(StoreError) in
@@ -80,7 +77,7 @@ extension VaultRows {
     }
   }
 
-  /// Stores `record` in place of the one at `former`, another index than its own.
+  /// Stores `record` in place of the one at `former`, a different index.
   func move(_ record: SealedRecord, from former: RecordIndex, in table: RecordTable) throws(StoreError) {
     try former.withBytes { (former) throws(StoreError) in
       try lend(record) { (index, columns) throws(StoreError) in
@@ -107,16 +104,13 @@ extension VaultRows {
     }
   }
 
-  /// Removes the record at `index` of `table`, if there is one.
   @inline(__always)
   func deleteRecord(at index: RecordIndex, in table: RecordTable = .present) throws(StoreError) {
     try index.withBytes { (index) throws(StoreError) in try deleteRecord(at: index, in: table) }
   }
 
-  /// The outcomes of transactions over two stores.
   @inline(__always)
   var outcomes: OutcomeTable { OutcomeTable(rows: self) }
-  /// The rows of the log.
   @inline(__always)
   var log: LogTable { LogTable(rows: self) }
 
@@ -131,8 +125,8 @@ extension VaultRows {
     try header.checkWritable(place)
   }
 
-  /// Checks for rows that no look-up meets and that any writer of the rows can add: further rows in the tables of one row, and an
-  /// invalid first number of the log.
+  /// Checks for rows that no look-up meets and that anyone with write access can add: further rows in the tables of one row, and
+  /// an invalid first number of the log.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered``.
   func checkNothingIsAdded() throws(StoreError) {
