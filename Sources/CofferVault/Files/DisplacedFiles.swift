@@ -5,7 +5,7 @@ internal import SystemPackage
 struct DisplacedFiles {
   private let place: FilePath
   private let aside: FilePath
-  /// The suffixes of those that were moved, the database's own first.
+  /// The suffixes of the moved files, the database's own first.
   private var moved: [String] = []
 
   init(of place: FilePath, to aside: FilePath) {
@@ -13,7 +13,7 @@ struct DisplacedFiles {
     self.aside = aside
   }
 
-  /// Moves aside what there is. Where it throws, some of it may have been moved: ``putBack(after:)`` is for that.
+  /// Moves aside all that exist. After an error, ``putBack(after:)`` restores those that were moved.
   mutating func move() throws(StoreError) {
     for suffix in [""] + SideFiles.suffixes {
       let side = place.appending(suffix: suffix)
@@ -23,11 +23,10 @@ struct DisplacedFiles {
     }
   }
 
-  /// `error`, which kept the other database from its name, once what stood there has that name again, or else with the place
-  /// where it is.
+  /// Restores the names after `error`, or adds the place of the moved files to it.
   ///
-  /// Where another program has taken the name meanwhile, nothing is put back: a log beside a database that it is not of is
-  /// replayed into it.
+  /// If another program has taken the name meanwhile, nothing is put back: SQLite would replay a log into a database that it does
+  /// not belong to.
   func putBack(after error: StoreError) -> StoreError {
     guard let first = moved.first else { return error }
     var left = first
@@ -37,7 +36,7 @@ struct DisplacedFiles {
           error, left, "another program has made a file there meanwhile, and what stood there before is beside it",
           "keep that one, or move it away and restore again")
       }
-      // The database itself last: beside it stands what belongs to it by then.
+      // The database last, after its side files are in place.
       for suffix in moved.reversed() {
         left = suffix
         try Self.rename(aside.appending(suffix: suffix), to: place.appending(suffix: suffix))
@@ -53,7 +52,7 @@ struct DisplacedFiles {
       error.kind, "\(error.what); \(event), as \(aside)\(suffix)", place: error.place, cure: cure, underlying: error.underlying)
   }
 
-  /// Gives `file` the name `name`, which nothing has.
+  /// Never replaces a file.
   static func rename(_ file: FilePath, to name: FilePath) throws(StoreError) {
     let code = NewName.give(file, name)
     guard code == 0 else { throw StoreError(errno: code, "rename \(file)", place: name) }

@@ -2,15 +2,13 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// A vault that is made to be put elsewhere, as a backup or an export: written where it cannot be met before it is whole, and
-/// given its name then.
+/// A backup or an export in the making. Nobody can open it until it is whole and gets its name.
 ///
 /// SQLite works in private folders only: beside a file anywhere else, others could put a journal that it would believe. So the
-/// copy is made in a folder of its own beside its target, where the room for it has to be anyway, and nothing is written beside
-/// the vault, whose disk may be full or read only. Where others could exchange that folder, as in one that a group writes to, the
-/// copy is made beside the vault, and its bytes are copied.
+/// copy is made in a new folder beside its target, which needs the room anyway, and not beside the vault, whose disk may be full
+/// or read only. If others could exchange that folder, as in one that a group can write to, the copy is made beside the vault,
+/// and its bytes are copied.
 struct NewCopy: ~Copyable {
-  /// Where the vault is to be made.
   let path: FilePath
   private let target: FilePath
   private let draft: Draft
@@ -51,7 +49,7 @@ struct NewCopy: ~Copyable {
     return NewCopy(path, target, draft, isBesideTarget: false)
   }
 
-  /// A folder made at `path` in which SQLite may work; nil where others could exchange it.
+  /// A new folder at `path` for SQLite; nil if others could exchange it.
   private static func privateFolder(_ path: FilePath) throws(StoreError) -> FilePath? {
     do throws(StoreError) { return try TrustedPath.makePrivateFolder(path) } catch {
       guard error.kind == .denied else { throw error }
@@ -59,15 +57,15 @@ struct NewCopy: ~Copyable {
     }
   }
 
-  /// Runs `body`, whose errors about the copy are said of its target.
+  /// Runs `body`, and reports its errors about the copy under the name of the target.
   borrowing func making<Result: ~Copyable>(_ body: (FilePath) throws(StoreError) -> Result) throws(StoreError) -> Result {
     do throws(StoreError) { return try body(path) } catch { throw error.naming(target, insteadOf: path.folder, isBesideTarget) }
   }
 
-  /// Gives the copy its name, durably. It must be closed.
+  /// Gives the closed copy its name, durably.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind
-  ///   then, but for what ``OpenFolder/synchronize()`` throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; except after an error
+  ///   of ``OpenFolder/synchronize()``, nothing is left behind.
   consuming func publish() throws(StoreError) {
     guard isBesideTarget else { return try PrivateCopy.publish(path, as: target) }
     try PrivateCopy.name(path, as: target)
@@ -75,7 +73,7 @@ struct NewCopy: ~Copyable {
 }
 
 extension StoreError {
-  /// The same error of a draft in `folder`, said of the file that it was to become.
+  /// The error of a draft in `folder`, with the name of its target.
   fileprivate func naming(_ target: FilePath, insteadOf folder: FilePath, _ isBesideTarget: Bool) -> StoreError {
     guard isBesideTarget, let place, place.hasPrefix(folder.string) else { return self }
     return StoreError(kind, what, key: key, place: target.string, cure: cure, underlying: underlying, remedy: remedy)
