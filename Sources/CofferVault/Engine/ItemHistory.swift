@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The previous versions of items and fields. Called within a transaction, which gathers its changes in its ``Change``.
+/// The previous versions of items and fields. Called within a transaction.
 struct ItemHistory {
   let items: ItemTable
   var view: VerifiedView { items.view }
@@ -12,12 +12,12 @@ struct ItemHistory {
 
   // MARK: What a write keeps
 
-  /// Stores `old`, which a write is about to replace by `next`, as a former content where `next` keeps any, and removes those
-  /// that are kept no longer: they are of the `history` revisions before the present one.
+  /// Keeps `old`, which `next` is about to replace, as a former content if `next` keeps any, and removes those that are no longer
+  /// among the last `history` revisions.
   func keep(_ old: RecordMeta, at index: RecordIndex, replacedBy next: RecordMeta, _ change: inout Change) throws(StoreError) {
     guard old.history > 0 || next.history > 0 else { return }
     if next.history > 0, !old.itemMetadata.isSessionItem { try copy(index, in: .present, &change) { $0.become(.former) } }
-    // Those that were pruned are not there.
+    // Pruned revisions are already gone.
     let isShortened = next.history < old.history
     for revision in old.firstKept..<max(old.firstKept, next.firstKept) {
       let index = address(old.name, .former, revision).index(view.keys)
@@ -27,7 +27,7 @@ struct ItemHistory {
 
   /// Keeps the current record at `index`, about to be deleted as of `moment`, so that it can be restored until then.
   ///
-  /// A clock behind the vault's last write gives no date: a deletion under it stays until it is pruned.
+  /// A clock behind the vault's last write gives no date. Such a deletion stays until it is pruned.
   func keepDeleted(_ index: RecordIndex, until: UInt64, at moment: UInt64, _ change: inout Change) throws(StoreError) {
     let (commit, now) = (change.commitID(), view.now + ItemTable.clockTolerance)
     try copy(index, in: .present, &change) { meta in
@@ -36,10 +36,10 @@ struct ItemHistory {
     }
   }
 
-  /// A clock that is so far ahead of the last commit's may be wrong: nothing is removed for it unasked. In milliseconds: 30 days.
+  /// A clock so far ahead of the last commit may be wrong, and nothing is removed for it unasked. In milliseconds: 30 days.
   private static let clockTolerance: UInt64 = 30 * 24 * 3_600_000
 
-  /// Removes the contents in the bucket of `index` that nobody can bring back any more.
+  /// Removes the contents in the bucket of `index` that can no longer be restored.
   func dropExpired(beside index: RecordIndex, _ change: inout Change) throws(StoreError) {
     guard view.now < view.state.time + Self.clockTolerance else { return }
     let notes = try records.notes(inBucket: RecordTable.old.bucket(of: index), lenient: true, &change)
@@ -50,8 +50,8 @@ struct ItemHistory {
     }
   }
 
-  /// Which of the contents of one record are over: deleted ones after their time, and with the last of a record that is not there
-  /// all that it was before.
+  /// The contents of one record to remove: deleted ones after their time, and with the last deletion of a record without a
+  /// present content, its whole history.
   func expired(
     _ notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
   ) throws(StoreError) -> [RecordNote] {
@@ -61,7 +61,6 @@ struct ItemHistory {
     return isThere ? over : notes
   }
 
-  /// Whether a deleted content can no longer be brought back.
   func isOver(_ note: RecordNote) -> Bool { isOver(note.deletion) }
 
   private func isOver(_ deletion: RecordMeta.Deletion?) -> Bool {
@@ -85,13 +84,13 @@ struct ItemHistory {
         return (try record.sealed(as: meta, keys: view.keys), meta)
       }
     }
-    // A longer name may leave a description no room.
+    // A longer name may leave no room for the description.
     try RecordLimits.check(meta)
     try records.put(sealed, of: meta, &change)
     return meta
   }
 
-  /// Removes the contents of the past of the item at `item` and of its fields, or only those of one record; false where there are
+  /// Removes the history of the item at `item` and of its fields, or only that of the record at `present`; false if there is
   /// none.
   @discardableResult
   func forget(_ item: RecordIndex, only present: RecordIndex? = nil, _ change: inout Change) throws(StoreError) -> Bool {
@@ -125,7 +124,7 @@ struct ItemHistory {
 
   // MARK: Looking back
 
-  /// The contents that are known of `name`, the newest first.
+  /// The known contents of `name`, the newest first.
   func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     let index = items.index(of: name)
@@ -137,7 +136,6 @@ struct ItemHistory {
     return found.sorted { $0.item.revision > $1.item.revision }
   }
 
-  /// The content `revision` of `name`; nil where it is not kept.
   func record(_ name: ItemName, revision: UInt64) throws(StoreError) -> OpenRecord? {
     if let present = try items.record(name), present.meta.revision == revision { return present }
     for kind in [RecordKind.former, .deleted] {
@@ -152,7 +150,6 @@ struct ItemHistory {
     return nil
   }
 
-  /// Value and metadata of the content `revision` of `name`; nil where it is not kept.
   func form(_ name: ItemName, revision: UInt64) throws(StoreError) -> SecretForm? {
     guard let record = try record(name, revision: revision) else { return nil }
     try items.checkExpiry(record.meta)
@@ -160,7 +157,8 @@ struct ItemHistory {
     return form
   }
 
-  /// The deleted items and fields that can be restored, by name. A field that was deleted with its item comes back with it.
+  /// The deleted items and fields that can be restored, by name. A field that was deleted with its item is omitted, because it is
+  /// restored with it.
   func deleted(service: String?) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     var newest: [RecordIndex: RecordMeta] = [:]
@@ -178,7 +176,6 @@ struct ItemHistory {
       .map(revision).sorted { $0.item.name < $1.item.name }
   }
 
-  /// The public description of a previous version.
   private func revision(_ meta: RecordMeta) -> VaultRevision {
     let until = meta.deletion.flatMap { $0.until == 0 ? nil : Milliseconds.date($0.until) }
     return VaultRevision(item: items.item(meta), state: meta.kind == .former ? .former : .deleted, until: until)
@@ -192,7 +189,6 @@ struct ItemHistory {
     RecordAddress(kind: kind, service: name.service, account: name.account, field: name.field, revision: revision)
   }
 
-  /// The description of a content of the past.
   func meta(_ note: RecordNote, _ change: borrowing Change = Change()) throws(StoreError) -> RecordMeta {
     let bucket = RecordTable.old.bucket(of: note.index)
     guard let id = try records.list(of: bucket, change).record(at: note.index) else {

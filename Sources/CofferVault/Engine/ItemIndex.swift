@@ -1,20 +1,19 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The descriptions of an open vault's items, kept between questions: those of a bucket while its verified digest is unchanged.
-/// The memory is wiped with the open vault.
+/// The cached descriptions of an open vault's items. Those of a bucket are valid while its verified digest is unchanged. The
+/// memory is wiped with the open vault.
 struct ItemIndex {
   private var pages = [DescriptionPage?](repeating: nil, count: DigestTree.buckets)
   /// The digest under which each page was read.
   private var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
-  /// The buckets that were read anew since the order was made.
+  /// The buckets that were read again since the order was made.
   private var changed: Set<Int> = []
   private var order: [ItemDescriptions.Place] = []
   private var size = 0
-  /// Whether the descriptions have shown to be too many to be kept.
   private(set) var isTooLarge = false
 
-  /// Bytes of guarded memory, at most: some 300 000 items. In a larger vault each question is answered from the file.
+  /// The most bytes of guarded memory: some 300 000 items. A larger vault has no index.
   private static let mostBytes = 64 << 20
 
   /// Reads the changes of at most `most` buckets; true once the index is complete. Within a read transaction.
@@ -54,7 +53,7 @@ struct ItemIndex {
     return ItemDescriptions(pages: pages, order: order, place: place)
   }
 
-  /// Both in one order. Where few are new, their places are looked up among the others.
+  /// Binary search, because usually few are new.
   private static func merged(
     _ kept: [ItemDescriptions.Place], _ new: [ItemDescriptions.Place],
     _ isBefore: (ItemDescriptions.Place, ItemDescriptions.Place) -> Bool
@@ -79,10 +78,9 @@ struct ItemIndex {
 }
 
 extension ItemTable {
-  /// Bytes of a bucket's page to begin with: in most vaults a bucket has an item or two.
+  /// Initial bytes of a bucket's page: in most vaults a bucket has an item or two.
   private static let firstPage = 512
 
-  /// The descriptions of the items in a bucket.
   func page(of bucket: Int) throws(StoreError) -> DescriptionPage {
     let page = try DescriptionPage(capacity: Self.firstPage)
     try forEachDescription(in: bucket) { (raw) throws(StoreError) in
@@ -92,7 +90,7 @@ extension ItemTable {
     return page
   }
 
-  /// Lends the encoded description of each item in a bucket, or of each field, in no order.
+  /// Lends the encoded description of each item in a bucket, or of each field, unordered.
   func forEachDescription(
     in bucket: Int, ofFields: Bool = false, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -105,12 +103,11 @@ extension ItemTable {
     }
   }
 
-  /// What `query` asks for, read from the file.
   func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
     let matcher = ItemMatcher(query)
     var found = ItemDescriptions(place: view.place.description)
     guard !query.ofFields || view.state.counts.fields > 0 else { return found }
-    // The rows of a bucket stand together in the file, and none of them is read twice.
+    // The rows of a bucket are together in the file, and each is read once.
     try view.database.working(.scanning) { () throws(StoreError) in
       try view.scanning(.present, .metadata) { () throws(StoreError) in
         for bucket in view.tree.filled(.present) {
@@ -126,14 +123,13 @@ extension ItemTable {
 }
 
 extension OpenVault {
-  /// What `query` asks for: from the index, where one is kept.
   func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
-    // The index is of items.
+    // The index has no fields.
     guard !query.ofFields, let all = try indexed() else { return try items.find(query) }
     return all.find(query)
   }
 
-  /// The items of `service` that a logout removes, by their descriptions alone.
+  /// The items of `service` that a logout removes. Reads no values.
   func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
     var marked: [String: RecordVersion] = [:]
     for item in try find(ItemQuery(service: service)).items() where item.metadata.isSessionItem {
@@ -142,16 +138,16 @@ extension OpenVault {
     return marked
   }
 
-  /// All items, from the index; nil where none is kept.
+  /// All items, from the index; nil if there is none.
   func indexed() throws(StoreError) -> ItemDescriptions? {
     guard try prepareIndex(), index?.isTooLarge == false else { return nil }
     return index?.descriptions(place: view.place.description)
   }
 
-  /// Reads the changes of at most `most` buckets into the index; true once it is complete, or if none is kept.
+  /// Reads the changes of at most `most` buckets into the index; true once it is complete, or if there is none.
   func prepareIndex(most: Int = .max) throws(StoreError) -> Bool {
     guard options.keepsIndex, index?.isTooLarge != true else { return true }
-    // Taken out for the time of the read: an index of a vault that turns out to be another is dropped.
+    // Taken out during the read, so that an error drops the index: the vault may turn out to be another one.
     var held = index.take() ?? ItemIndex()
     let isDone = try held.update(items, most: most)
     index = held

@@ -1,15 +1,15 @@
 internal import CofferPlatform
 
-/// The digests after a few commits by others, as far as the log names their changes, so that few of a server's rows are read.
+/// The digests after a few commits by others. The log names the changes, so that few of a server's rows are read.
 ///
 /// The log is not trusted: the root in the sealed state covers the whole tree.
 struct LogFollowing {
-  /// Rows of the log that are followed, at most: to open them takes as long as to read all digests of a full vault.
+  /// The most rows of the log to follow: opening them takes as long as reading all digests of a full vault.
   static let most = 64
 
   let view: VerifiedView
 
-  /// The first row that the state at hand does not know of.
+  /// The first row after the known state.
   var first: UInt64 {
     get throws(StoreError) {
       try view.checked { () throws(FormatError) in try FileCounter.next(view.state.logSequence, "number of log entries") }

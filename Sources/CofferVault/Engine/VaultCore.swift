@@ -3,13 +3,12 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// Lets one thread at a time into an open vault, and none after it was closed. All that is asked of the vault comes through here:
-/// ``read(_:)`` and ``write(_:)`` run one transaction each, over a state that is current and verified.
+/// Lets one thread at a time into an open vault, and none after it was closed. All requests come through here: ``read(_:)`` and
+/// ``write(_:)`` run one transaction each, over a current, verified state.
 final class VaultCore: Sendable {
   let place: VaultPlace
   let id: VaultID
   let options: VaultOptions
-  /// The header that the vault was unlocked with.
   let header: VaultHeader
   private let vault: Mutex<OpenVault?>
   private let process = getpid()
@@ -24,7 +23,7 @@ final class VaultCore: Sendable {
 
   /// Runs `body` in one read transaction.
   ///
-  /// - Parameter name: the item that it concerns, if one.
+  /// - Parameter name: the item concerned, if any.
   func read<Result: Sendable>(
     about name: ItemName? = nil, _ body: (OpenVault) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -34,11 +33,11 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` in one write transaction, and commits the change that it gathered.
+  /// Runs `body` in one write transaction, and commits its change.
   ///
   /// - Parameters:
-  ///   - name: the item that it concerns, if one.
-  ///   - companion: writes of another store that the same transaction makes.
+  /// - name: the item concerned, if any.
+  /// - companion: writes of another store in the same transaction.
   func write<Result: Sendable>(
     about name: ItemName? = nil, with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
@@ -55,12 +54,12 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` as ``write(about:_:)`` does, and makes none of its changes.
+  /// Runs `body` like ``write(about:_:)``, but makes none of its changes.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try run { (vault) throws(StoreError) in try vault.rehearse(body) }
   }
 
-  /// Runs `body`, which has transactions of its own, over the vault as it is now.
+  /// Runs `body`, which has its own transactions, over the current vault.
   func refreshed<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try run { (vault) throws(StoreError) in
       try vault.refreshNow()
@@ -83,11 +82,10 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Whether this process was forked from the one that unlocked the vault: its keys are gone, and its connection is not this
-  /// process's.
+  /// Whether this is a forked child of the process that unlocked the vault. The child has no keys, and the connection is not its
+  /// own.
   var isInherited: Bool { getpid() != process }
 
-  /// Whether calls are answered.
   var isOpen: Bool { vault.withLock { $0 != nil } }
 
   /// Waits for the running call, removes bytes that are still due from the file, then drops keys and file. The keys are wiped as

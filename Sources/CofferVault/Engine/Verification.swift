@@ -1,11 +1,10 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The check of a whole vault that is open, within a read transaction; see ``UnlockedVault/verify(progress:)``.
+/// The check of a whole open vault, within a read transaction; see ``UnlockedVault/verify(progress:)``.
 struct Verification {
   let view: VerifiedView
 
-  /// Records between two calls of a progress report.
   private static let progressStep = 256
 
   /// Checks everything without opening a value.
@@ -31,7 +30,7 @@ struct Verification {
 
   /// Looks every listed record up by its index, as a `get` does: a scan of the table could show other rows than a look-up.
   ///
-  /// - Returns: how many there are of each kind.
+  /// - Returns: the number of each kind.
   private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> RecordCounts {
     var (done, counts) = (0, RecordCounts.none)
     var fields: [RecordIndex: Int] = [:]
@@ -57,7 +56,7 @@ struct Verification {
     return counts
   }
 
-  /// Checks that items have no more fields than they can, and fields their item.
+  /// Checks that items have no more fields than allowed, and that fields have their item.
   private func checkFields(_ counts: [RecordIndex: Int]) throws(StoreError) {
     for (item, count) in counts {
       let isThere = try view.list(of: RecordTable.present.bucket(of: item)).record(at: item) != nil

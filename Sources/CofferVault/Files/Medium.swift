@@ -8,7 +8,7 @@ package import SystemPackage
 /// file (`immutable=1`, sqlite.org/uri.html). Then it ignores a log, which holds the newest writes if it is not empty, so such a
 /// vault is not opened.
 enum ReadOnlyMedium {
-  /// Whether nothing can be made beside `path`. An existing log does not need it, because its readers use its files.
+  /// Whether nothing can be made beside `path`. The readers of an existing log use the files that are there.
   static func holds(_ path: FilePath) throws(StoreError) -> Bool {
     var facts = statvfs()
     guard path.withPlatformString({ statvfs($0, &facts) }) == 0 else {

@@ -30,7 +30,7 @@ public struct MergeReport: Sendable, Equatable {
     public let name: ItemName
     /// The vault whose content it has now.
     public let winner: Winner
-    /// The revision under which the other content is kept; nil if it is not, or in a trial.
+    /// The revision under which the other content is kept; nil if it is not, or if nothing was done.
     public internal(set) var kept: UInt64?
 
     /// A vault of a merge.
