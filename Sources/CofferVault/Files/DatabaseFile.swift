@@ -5,10 +5,9 @@ internal import SystemPackage
 
 /// A database file that this process uses with SQLite. It must outlive the connection.
 ///
-/// SQLite locks with POSIX record locks, and the system drops all of a process's locks on a file when the process closes any
-/// descriptor of it (sqlite.org/howtocorrupt.html, 2.2). So nothing may open and close the file by path while the process has any
-/// connection to it. The descriptor of the first look is therefore kept, for every later look, until the process's last
-/// connection is closed.
+/// The system drops all of a process's POSIX locks on a file, and so SQLite's, when the process closes any descriptor of it
+/// (sqlite.org/howtocorrupt.html, 2.2). So nothing may open and close the file by path while the process has a connection to it.
+/// The first descriptor serves every later look, until the last connection is closed.
 ///
 /// The same holds for `-shm`, whose bytes carry the locks of the write-ahead log: only `lstat` looks at it. SQLite takes no lock
 /// on `-wal` and `-journal`.
@@ -17,16 +16,14 @@ struct DatabaseFile: ~Copyable {
   let identity: FileIdentity
   private let descriptor: Int32
 
-  /// The file at `path`, in a folder checked before; nil if there is none.
+  /// Nil if there is none. The folder was checked before.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` unless it is this user's private file.
   static func existing(_ path: FilePath) throws(StoreError) -> DatabaseFile? {
     try OpenDatabaseFiles.shared.take(path)
   }
 
-  /// A new, empty file of mode 0600.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists``.
+  /// Mode 0600.
   static func created(_ path: FilePath) throws(StoreError) -> DatabaseFile {
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = path.withPlatformString { coffer_open($0, flags, 0o600) }
@@ -55,11 +52,10 @@ struct DatabaseFile: ~Copyable {
     }
   }
 
-  /// Whether the path still leads to this file.
   borrowing func isInPlace() throws(StoreError) -> Bool { try Stat.ofLink(path)?.identity == identity }
 }
 
-/// The process's open database files, each with one descriptor for all of its connections.
+/// One descriptor for all of a file's connections.
 private final class OpenDatabaseFiles: Sendable {
   static let shared = OpenDatabaseFiles()
 
@@ -74,8 +70,8 @@ private final class OpenDatabaseFiles: Sendable {
     try entries.withLock { entries throws(StoreError) in
       guard let identity = try TrustedPath.privateFile(path)?.identity else { return nil }
       if var entry = entries[identity] {
-        // SQLite's own list of open files was copied by the fork. It takes the parent's locks for this process's, which holds
-        // none, so that a log could be removed under a new connection (sqlite.org/howtocorrupt.html, 2.6).
+        // The fork copied SQLite's list of open files. SQLite takes the parent's locks for this process's, which holds none, so
+        // that a log could be removed under a new connection (sqlite.org/howtocorrupt.html, 2.6).
         guard entry.process == getpid() else {
           throw StoreError(
             .afterFork, "the vault was open in the process that this one was forked from", place: path.string,
@@ -91,7 +87,7 @@ private final class OpenDatabaseFiles: Sendable {
       guard descriptor >= 0 else { throw StoreError(errno: errno, "open the file", place: path) }
       let opened = try Self.identity(of: descriptor, path)
       guard opened == identity else {
-        // If the new file is also an open one, closing this descriptor would drop its locks. So it is kept with that file.
+        // If the new file is also an open one, closing this descriptor would drop its locks.
         if entries[opened]?.descriptors.append(descriptor) == nil { close(descriptor) }
         throw StoreError(.busy, "the file was replaced while it was opened", place: path.string, cure: "try again")
       }
@@ -108,7 +104,7 @@ private final class OpenDatabaseFiles: Sendable {
 
   func release(_ identity: FileIdentity) {
     entries.withLock { entries in
-      // A forked child keeps the entry, as SQLite keeps its list of open files: a connection of the child must still be refused.
+      // SQLite's list of open files stays in a forked child, so a connection of the child must still be refused.
       guard var entry = entries[identity], entry.process == getpid() else { return }
       entries[identity] = nil
       entry.holders -= 1
@@ -128,8 +124,7 @@ private final class OpenDatabaseFiles: Sendable {
 
 /// The fields of an SQLite file's first 100 bytes that decide whether SQLite may open it.
 ///
-/// Source: SQLite, "Database File Format", 1.3. With a write-ahead log, page 1 may have a newer copy in the log, but these fields
-/// are written when a vault is made and never change.
+/// Source: SQLite, "Database File Format", 1.3. The write-ahead log may have a newer page 1, but these fields never change.
 struct DatabaseHeader {
   static let byteCount = 100
   private static let magic: StaticString = "SQLite format 3\0"
@@ -138,16 +133,15 @@ struct DatabaseHeader {
   private static let applicationOffset = 68
   /// "PVLT", the application id in bytes 68 to 71 of the file.
   static let applicationID: Int32 = 0x5056_4C54
-  /// The most pages of a file: 64 GiB at 4 096 bytes each. Up to this number only a tree's page begins as one: see ``PageCheck``.
+  /// 64 GiB at 4 096 bytes each. Up to this number only a tree's page begins as one: see ``PageCheck``.
   static let mostPages = (1 << 24) - 1
 
-  /// If the file uses a write-ahead log, a rollback journal beside it is not its own.
+  /// Otherwise a rollback journal beside the file may be its own.
   let usesWriteAheadLog: Bool
   let mostBytes: Int
 
   /// - Parameter head: fewer than 100 bytes if the file ended there.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault`` for another kind of file,
-  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for a former vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault``; ``/CofferPlatform/StoreError/Kind/damaged`` for a former vault.
   init(_ head: UnsafeRawBufferPointer, file: FilePath) throws(StoreError) {
     guard !head.isEmpty else {
       throw StoreError(

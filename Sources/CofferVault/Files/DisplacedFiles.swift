@@ -5,7 +5,7 @@ internal import SystemPackage
 struct DisplacedFiles {
   private let place: FilePath
   private let aside: FilePath
-  /// The suffixes of the moved files, the database's own first.
+  /// Suffixes, the database's own first.
   private var moved: [String] = []
 
   init(of place: FilePath, to aside: FilePath) {
@@ -13,7 +13,7 @@ struct DisplacedFiles {
     self.aside = aside
   }
 
-  /// Moves aside all that exist. After an error, ``putBack(after:)`` restores those that were moved.
+  /// After an error, ``putBack(after:)`` restores those that were moved.
   mutating func move() throws(StoreError) {
     for suffix in [""] + SideFiles.suffixes {
       let side = place.appending(suffix: suffix)
@@ -25,8 +25,7 @@ struct DisplacedFiles {
 
   /// Restores the names after `error`, or adds the place of the moved files to it.
   ///
-  /// If another program has taken the name meanwhile, nothing is put back: SQLite would replay a log into a database that it does
-  /// not belong to.
+  /// If another program has taken the name meanwhile, nothing is put back: SQLite would replay a log into a foreign database.
   func putBack(after error: StoreError) -> StoreError {
     guard let first = moved.first else { return error }
     var left = first

@@ -3,11 +3,11 @@ internal import CofferStorage
 internal import FoundationEssentials
 package import SystemPackage
 
-/// A hidden name beside a file in the making. The draft and its side files are removed at the end of this value's life.
+/// A hidden name beside a file in the making, removed with its side files at the end of this value's life.
 ///
-/// A lock on a file beside it shows that its maker lives. The remains of a killed process are recognized at once, and removed by
-/// the next draft in the same folder or the next write to the vault there. The database itself is not locked: closing a
-/// descriptor of it would drop SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2).
+/// A lock on a file beside it shows that its maker lives. The next draft in the same folder, or the next write to the vault
+/// there, removes the remains of a killed process. The database itself is not locked: closing a descriptor of it would drop
+/// SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2).
 package struct Draft: ~Copyable {
   private static let suffix = ".coffer-draft"
   private static let lockSuffix = "-lock"
@@ -33,13 +33,13 @@ package struct Draft: ~Copyable {
 
   deinit { Self.remove(path) }
 
-  /// The name of a file that is written first and then replaces the draft.
+  /// For a file that is written first and then replaces the draft.
   var next: FilePath { path.appending(suffix: "-new") }
 
-  /// The name of the database in a draft that is a folder, and the prefix of all files beside it.
+  /// In a draft that is a folder. All files beside it begin with it.
   static let nameInFolder = "coffer-draft.sqlite"
 
-  /// Removes the drafts of dead processes from `folder`. `doctor` reports those that cannot be removed.
+  /// `doctor` reports drafts that cannot be removed.
   static func sweep(_ folder: FilePath) {
     for draft in names(in: folder) {
       // Held during the removal, so that no other process also takes the files for dead.
@@ -49,7 +49,7 @@ package struct Draft: ~Copyable {
     }
   }
 
-  /// The drafts in `folder` without a living process. Changes nothing.
+  /// Drafts without a living process.
   package static func abandoned(in folder: FilePath) -> [FilePath] {
     names(in: folder).filter { !isThere($0.appending(suffix: lockSuffix)) || taken($0, making: false) != nil }
   }
@@ -66,7 +66,7 @@ package struct Draft: ~Copyable {
     return Set(names).sorted().map { folder.appending($0) }
   }
 
-  /// The lock of `draft`; nil while its maker lives, or if locks are unavailable and nobody can tell.
+  /// Nil while the maker lives, or if locks are unavailable.
   private static func taken(_ draft: FilePath, making: Bool) -> DescriptorLock? {
     do throws(StoreError) {
       return try DescriptorLock.take(draft.appending(suffix: lockSuffix), making: making)
@@ -88,8 +88,7 @@ package struct Draft: ~Copyable {
     }
   }
 
-  /// Removes a draft that is a folder, with the remains of a dead process. Works by descriptor, and leaves other names and owners
-  /// alone, because others may have put files into a shared folder.
+  /// By descriptor, and only known names of this user, because others may have put files into a shared folder.
   private static func removeFolder(_ name: String) {
     let descriptor = name.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0) }
     guard descriptor >= 0 else { return }

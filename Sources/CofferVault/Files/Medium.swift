@@ -5,8 +5,7 @@ package import SystemPackage
 /// A vault on a read-only file system, or in a folder in which this user may make no file.
 ///
 /// SQLite reads a database with a write-ahead log only if it can make the `-shm` beside it, or is told that nobody can change the
-/// file (`immutable=1`, sqlite.org/uri.html). Then it ignores a log, which holds the newest writes if it is not empty, so such a
-/// vault is not opened.
+/// file (`immutable=1`, sqlite.org/uri.html). Then it ignores the log, so a vault whose log is not empty is not opened.
 enum ReadOnlyMedium {
   /// Whether nothing can be made beside `path`. The readers of an existing log use the files that are there.
   static func holds(_ path: FilePath) throws(StoreError) -> Bool {
@@ -19,8 +18,6 @@ enum ReadOnlyMedium {
     return try Stat.ofLink(path.appending(suffix: "-wal")) == nil
   }
 
-  /// The name under which SQLite opens `path` as immutable.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly`` if a log that is not empty stands beside it.
   static func address(of path: FilePath) throws(StoreError) -> String {
     guard try SideFiles.logBytes(beside: path) == 0 else {
@@ -31,7 +28,7 @@ enum ReadOnlyMedium {
     return immutable(path)
   }
 
-  /// The name under which SQLite reads the file at `path` alone, and nothing beside it.
+  /// SQLite then reads nothing beside the file.
   static func immutable(_ path: FilePath) -> String {
     var address = "file:"
     for byte in path.string.utf8 {
@@ -50,7 +47,6 @@ enum ReadOnlyMedium {
       cure: "check the modes of the file and its folder, and how the file system is mounted")
   }
 
-  /// Whether a byte needs no escape in a URI's path.
   private static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
@@ -61,7 +57,7 @@ enum ReadOnlyMedium {
   }
 }
 
-/// File systems whose files several machines can have open. A write-ahead log needs memory shared between all of its users
+/// Several machines can have their files open. A write-ahead log needs memory shared between all of its users
 /// (sqlite.org/wal.html), so vaults there commit through a rollback journal.
 package enum NetworkFileSystem {
   /// By the type numbers of statfs(2); sshfs uses FUSE.
@@ -73,7 +69,7 @@ package enum NetworkFileSystem {
 
   package static func holds(_ path: FilePath) throws(StoreError) -> Bool { names[try type(of: path.folder)] != nil }
 
-  /// The statfs(2) type of `folder`'s file system on Linux; nothing elsewhere.
+  /// On Linux; nothing elsewhere.
   package static func type(of folder: FilePath) throws(StoreError) -> Int64 {
     // The folder is opened, never the database: see DatabaseFile.
     let descriptor = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }

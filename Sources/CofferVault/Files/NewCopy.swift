@@ -5,9 +5,8 @@ internal import SystemPackage
 /// A backup or an export in the making. Nobody can open it until it is whole and gets its name.
 ///
 /// SQLite works in private folders only: beside a file anywhere else, others could put a journal that it would believe. So the
-/// copy is made in a new folder beside its target, which needs the room anyway, and not beside the vault, whose disk may be full
-/// or read only. If others could exchange that folder, as in one that a group can write to, the copy is made beside the vault,
-/// and its bytes are copied.
+/// copy is made in a new folder beside its target, and not beside the vault, whose disk may be full or read only. If others could
+/// exchange that folder, as in one that a group can write to, the copy is made beside the vault, and its bytes are copied.
 struct NewCopy: ~Copyable {
   let path: FilePath
   private let target: FilePath
@@ -21,10 +20,9 @@ struct NewCopy: ~Copyable {
     self.isBesideTarget = isBesideTarget
   }
 
-  /// A place for the new file `target`, which must not exist.
-  ///
-  /// - Parameter vault: the file of the copied vault; nil for one on a server.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.readOnly`, `.noSpace`, `.io`.
+  /// - Parameters:
+  /// - target: must not exist.
+  /// - vault: the file of the copied vault; nil for one on a server.
   static func begin(for target: FilePath, of vault: FilePath?) throws(StoreError) -> NewCopy {
     guard try Stat.ofLink(target) == nil else {
       throw StoreError(
@@ -49,7 +47,7 @@ struct NewCopy: ~Copyable {
     return NewCopy(path, target, draft, isBesideTarget: false)
   }
 
-  /// A new folder at `path` for SQLite; nil if others could exchange it.
+  /// Nil if others could exchange the folder.
   private static func privateFolder(_ path: FilePath) throws(StoreError) -> FilePath? {
     do throws(StoreError) { return try TrustedPath.makePrivateFolder(path) } catch {
       guard error.kind == .denied else { throw error }
@@ -57,15 +55,12 @@ struct NewCopy: ~Copyable {
     }
   }
 
-  /// Runs `body`, and reports its errors about the copy under the name of the target.
+  /// Reports errors about the copy under the name of the target.
   borrowing func making<Result: ~Copyable>(_ body: (FilePath) throws(StoreError) -> Result) throws(StoreError) -> Result {
     do throws(StoreError) { return try body(path) } catch { throw error.naming(target, insteadOf: path.folder, isBesideTarget) }
   }
 
-  /// Gives the closed copy its name, durably.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; except after an error
-  ///   of ``OpenFolder/synchronize()``, nothing is left behind.
+  /// The copy must be closed. Except after an error of ``OpenFolder/synchronize()``, a failure leaves nothing behind.
   consuming func publish() throws(StoreError) {
     guard isBesideTarget else { return try PrivateCopy.publish(path, as: target) }
     try PrivateCopy.name(path, as: target)
@@ -73,7 +68,6 @@ struct NewCopy: ~Copyable {
 }
 
 extension StoreError {
-  /// The error of a draft in `folder`, with the name of its target.
   fileprivate func naming(_ target: FilePath, insteadOf folder: FilePath, _ isBesideTarget: Bool) -> StoreError {
     guard isBesideTarget, let place, place.hasPrefix(folder.string) else { return self }
     return StoreError(kind, what, key: key, place: target.string, cure: cure, underlying: underlying, remedy: remedy)

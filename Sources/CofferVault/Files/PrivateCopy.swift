@@ -8,30 +8,24 @@ enum PrivateCopy {
   private static let chunk = 1 << 20
 
   /// Copies `source`, a private file of ours, to `target`, in any folder. The copy is readable only by its owner, durable, and
-  /// complete or absent.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; except after an error
-  ///   of ``OpenFolder/synchronize()``, nothing is left behind.
+  /// complete or absent: except after an error of ``OpenFolder/synchronize()``, a failure leaves nothing behind.
   static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let draft = try Draft(beside: target)
-    // Opened first, so that an unusable folder fails before there is a copy.
+    // An unusable folder fails before there is a copy.
     let folder = try OpenFolder(of: target, SystemCalls())
     try copy(source, to: draft.path)
     try give(draft.path, target, folder)
   }
 
-  /// Makes `source`, a file of ours on the same file system, durable, and renames it to `target`.
-  ///
-  /// - Throws: the errors of ``publish(_:as:)``.
+  /// Durably renames `source`, a file of ours on the same file system.
   static func name(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let folder = try OpenFolder(of: target, SystemCalls())
     try makeDurable(source, for: target)
     try give(source, target, folder)
   }
 
-  /// Makes `source`, a file of ours on the same file system, durable, and replaces the file `target` by it.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError``; except after an error of ``OpenFolder/synchronize()``, `target` is unchanged.
+  /// Durably replaces `target` by `source`, a file of ours on the same file system. Except after an error of
+  /// ``OpenFolder/synchronize()``, a failure leaves `target` unchanged.
   static func exchange(_ target: FilePath, for source: FilePath) throws(StoreError) {
     let folder = try OpenFolder(of: target, SystemCalls())
     try makeDurable(source, for: target)
@@ -57,11 +51,11 @@ enum PrivateCopy {
     try folder.synchronize()
   }
 
-  /// Copies the vault `source` from any folder to `target`, a new name in a private folder.
+  /// Copies the vault `source` from any folder to a new name in a private folder.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` if a write-ahead log stands beside it, because the file is then
   ///   incomplete; ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, because a copy of a sparse
-  ///   file could fill the disk; the errors of ``DatabaseHeader``.
+  ///   file could fill the disk.
   static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(

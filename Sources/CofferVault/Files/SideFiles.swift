@@ -4,18 +4,16 @@ internal import SystemPackage
 
 /// The files beside a database that SQLite trusts without knowing who put them there.
 ///
-/// They are checked before SQLite opens the database, because it acts on them at the first read, whatever its settings: a journal
-/// that ends in the name of a super-journal would make it delete that file, even beside a vault that never has a journal.
-/// ``ConnectionFiles`` stops files that appear after the check.
+/// They are checked before SQLite opens the database, because it acts on them at the first read: a journal that names a
+/// super-journal would make it delete that file, even beside a vault that never has a journal. ``ConnectionFiles`` stops files
+/// that appear after the check.
 enum SideFiles {
   static let suffixes = ["-journal", "-wal", "-shm"]
-  /// The last 8 bytes of a journal that names a super-journal, and the first 8 of every journal (file format, 3).
+  /// Ends a journal that names a super-journal, and begins every journal (file format, 3).
   private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
   /// SQLite zeros this much of a journal that it keeps, to end a transaction.
   private static let journalHeader = 28
 
-  /// Checks the files beside `file`.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for one that is not this user's private file;
   ///   ``/CofferPlatform/StoreError/Kind/tampered`` for a journal that Coffer cannot have left: it never attaches a second
   ///   database, and so never makes a super-journal.
@@ -28,7 +26,7 @@ enum SideFiles {
     }
   }
 
-  /// Checks that nothing stands beside `file`: SQLite would replay a left-over log into a new database of the same name.
+  /// SQLite would replay a left-over log into a new database of the same name.
   static func checkAbsent(beside file: FilePath) throws(StoreError) {
     guard let side = try first(beside: file) else { return }
     throw StoreError(
@@ -36,8 +34,7 @@ enum SideFiles {
       cure: "move it away together with its vault, or choose another path")
   }
 
-  /// Checks that no other vault has a file beside `mirror`, which is about to be replaced: SQLite would take it for a part of the
-  /// new one.
+  /// Beside a replaced `mirror`, SQLite would take the file of another vault for a part of the new one.
   static func checkAbsent(besideMirror mirror: FilePath) throws(StoreError) {
     guard let side = try first(beside: mirror) else { return }
     throw StoreError(
@@ -53,7 +50,7 @@ enum SideFiles {
     return nil
   }
 
-  /// The size in bytes of the write-ahead log beside `file`, 0 if there is none.
+  /// 0 if there is none.
   static func logBytes(beside file: FilePath) throws(StoreError) -> Int64 {
     try Stat.ofLink(file.appending(suffix: "-wal"))?.size ?? 0
   }
@@ -88,7 +85,7 @@ enum SideFiles {
     return bytes
   }
 
-  /// The error for a journal beside the database `file` that names another file. SQLite never opened that file.
+  /// SQLite never opened the named file.
   static func namesAnotherFile(_ file: FilePath) -> StoreError { namesAnotherFile(of: file.appending(suffix: "-journal")) }
 
   private static func namesAnotherFile(of journal: FilePath) -> StoreError {

@@ -3,12 +3,12 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The place of an existing or new vault: a folder and a name in it.
+/// A folder and a name in it.
 struct VaultFile {
   private let folder: FilePath
   private let name: String
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a path that cannot name a file, or that SQLite cannot open.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a path that SQLite cannot open.
   init(_ path: FilePath) throws(StoreError) {
     guard let name = path.lastName, ![".", ".."].contains(name), path == FilePath(path.string) else {
       throw StoreError(
@@ -18,8 +18,8 @@ struct VaultFile {
     self.name = name
   }
 
-  /// The resolved path, after the check that the folder and its parents are safe. Nil if there is no folder, or an unsafe one
-  /// without the file: after a mistyped path, nobody should be told to close an unrelated folder.
+  /// The resolved path in a safe folder. Nil if there is no folder, or an unsafe one without the file: after a mistyped path,
+  /// nobody should be told to close an unrelated folder.
   func existing() throws(StoreError) -> FilePath? {
     do throws(StoreError) { return try TrustedPath.privateFolder(TrustedPath.throughOwnLink(folder))?.appending(name) } catch {
       let file = folder.appending(name)
@@ -29,21 +29,21 @@ struct VaultFile {
     }
   }
 
-  /// The resolved path without a check of the folder; nil if there is no folder.
+  /// Without a check of the folder; nil if there is none.
   func found() throws(StoreError) -> FilePath? {
     guard try Stat.ofLink(folder.isEmpty ? "." : folder) != nil else { return nil }
     return try TrustedPath.resolve(folder.isEmpty ? "." : folder).appending(name)
   }
 
-  /// The resolved path. A missing folder is made with mode 0700.
+  /// A missing folder is made with mode 0700.
   func made() throws(StoreError) -> FilePath {
     try TrustedPath.makePrivateFolder(TrustedPath.throughOwnLink(folder)).appending(name)
   }
 }
 
-/// The name of a vault that was moved aside before a command that could lose something.
+/// The name of a vault that was moved aside before a risky command.
 enum KeptName {
-  /// `vault.sqlite.before-20261121T080000Z`: beside the vault, so that it is found; with the time, so that names differ.
+  /// Such as `vault.sqlite.before-20261121T080000Z`.
   static func beside(_ vault: FilePath) throws(StoreError) -> FilePath {
     let stamp = Date().formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
     let name = vault.appending(suffix: ".before-\(stamp)")

@@ -5,7 +5,6 @@ struct MergeDeletions {
   private struct Deletion {
     let id: ItemID
     let moment: UInt64
-    /// The deleted content, and its previous versions since the record was made.
     let content: MergeSource, past: [MergeSource]
   }
 
@@ -67,13 +66,11 @@ struct MergeDeletions {
 }
 
 extension MergeSide {
-  /// The time at which this side deleted the item or field `record` of `other`; nil if it did not, or if `other` has changed it
-  /// since.
   func deletion(of record: MergeRecord, in other: MergeSide) throws(StoreError) -> UInt64? {
     try deletions.moment(of: record, MergeSource(items: other.items, table: .present, index: record.index, isOurs: false))
   }
 
-  /// The same of an item with its fields. A field that was changed since keeps its item.
+  /// A field that was changed since keeps its item.
   func deletion(ofItem item: MergeRecord, in other: MergeSide) throws(StoreError) -> UInt64? {
     guard let moment = try deletion(of: item, in: other) else { return nil }
     let isByID = deletions.hasOne(of: item.id)

@@ -5,7 +5,7 @@ internal import CofferStorage
 struct NameClaim {
   let pair: Int
   var name: ItemName
-  /// The time of the name; 0 for the record's first name, or if its content has no room for the time.
+  /// 0 for the record's first name, or if its content has no room for the time.
   var named: UInt64
   let created: UInt64
   let id: ItemID
@@ -29,7 +29,7 @@ struct NameClaim {
     (created, id, self.verdict) = (record.created, record.id, verdict)
   }
 
-  /// Whether this record keeps the name, because it got it later.
+  /// The record that got it later keeps the name.
   private func goesBefore(_ other: NameClaim) -> Bool {
     let (own, others) = (max(named, created), max(other.named, other.created))
     return own == others ? other.id < id : own > others
@@ -38,8 +38,8 @@ struct NameClaim {
   /// Gives each record a unique name. If several have the same name, all but one get a number; if a record that takes no part has
   /// it, all do.
   ///
-  /// Neither vault may have the numbered name for something else, even for an item that is about to be deleted: it still exists
-  /// in the other vault, and would be matched by its name.
+  /// Neither vault may have the numbered name for something else, not even for an item that is about to be deleted: the other
+  /// vault still has it, and would match it by its name.
   static func settled(_ claims: [NameClaim], of pairs: [MergePair]) -> [NameClaim] {
     let fixed = Set(pairs.filter(\.isLeftOut).flatMap(\.keys))
     var owners: [ItemName: Set<Int>] = [:]
@@ -70,7 +70,6 @@ struct NameClaim {
 }
 
 extension ItemName {
-  /// The name with the first number that makes it free.
   fileprivate func numbered(_ isFree: (ItemName) -> Bool) -> ItemName {
     var number = 2
     while true {
@@ -91,7 +90,7 @@ extension ItemName {
 }
 
 extension String {
-  /// The longest prefix of whole scalars within `limit` bytes.
+  /// Whole scalars only.
   fileprivate func cut(to limit: Int) -> String {
     guard utf8.count > limit else { return self }
     var end = unicodeScalars.startIndex, count = 0

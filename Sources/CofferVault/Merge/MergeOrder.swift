@@ -4,7 +4,6 @@ internal import CofferStorage
 
 /// The order of two contents by age. Both vaults get the same answer.
 extension OpenRecord {
-  /// Whether value and description are equal, regardless of the times.
   borrowing func isSame(as other: borrowing OpenRecord) -> Bool {
     MergeDescription(meta).isSame(as: MergeDescription(other.meta)) && valueOrder(other) == 0
   }
@@ -15,8 +14,8 @@ extension OpenRecord {
     return isBefore(other)
   }
 
-  /// Whether this deleted content is that of `other`, which has not changed since its value was written. The time of a deleted
-  /// content's last change is no longer known; a restored content counts as changed at its restoration.
+  /// Whether this deleted content is that of `other`, which has not changed since its value was written. The last change of a
+  /// deleted content is no longer known; a restoration counts as a change.
   borrowing func isDeletedValue(of other: borrowing OpenRecord) -> Bool {
     meta.written == other.meta.written && other.meta.modified == other.meta.written && isSame(as: other)
   }
@@ -26,8 +25,8 @@ extension OpenRecord {
     meta.isOfOneWrite(with: other.meta) && valueOrder(other) == 0
   }
 
-  /// Whether this comes before `other`: by the date of the value, then by the date of the version. Within one millisecond the
-  /// bytes decide: value, then description.
+  /// Orders by the date of the value, then by the date of the version. Within one millisecond the bytes decide: value, then
+  /// description.
   borrowing func isBefore(_ other: borrowing OpenRecord) -> Bool {
     if meta.written != other.meta.written { return meta.written < other.meta.written }
     if meta.modified != other.meta.modified { return meta.modified < other.meta.modified }
@@ -55,13 +54,11 @@ extension OpenRecord {
 }
 
 extension RecordMeta {
-  /// Whether both may be the same write, without a look at the value.
   func isOfOneWrite(with other: RecordMeta) -> Bool {
     written == other.written && modified == other.modified && MergeDescription(self).isSame(as: MergeDescription(other))
   }
 }
 
-/// The description of a value, without times, names and ids.
 private struct MergeDescription {
   private let expires: UInt64
   private let valueCount: Int?

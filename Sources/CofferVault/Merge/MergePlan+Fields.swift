@@ -2,7 +2,6 @@ internal import CofferPlatform
 internal import CofferStorage
 
 extension MergePlan {
-  /// Adds the steps for the fields of an item that the other vault has.
   mutating func addFields(_ own: MergeRecord?, _ other: MergeRecord, to group: inout MergeGroup) throws(StoreError) {
     let pairs = MergePair.match(own.map(ours.fields) ?? [], theirs.fields(of: other))
     let claims = try fieldClaims(pairs, isNew: own == nil, &group)
@@ -17,7 +16,7 @@ extension MergePlan {
     }
   }
 
-  /// The names of the remaining fields. New fields are taken only while there is room.
+  /// New fields are taken only while there is room.
   private mutating func fieldClaims(
     _ pairs: [MergePair], isNew: Bool, _ group: inout MergeGroup
   ) throws(StoreError) -> [NameClaim] {

@@ -1,13 +1,11 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// All steps of a merge, from the state of both vaults at one moment.
 struct MergePlan {
   /// The least number of former contents that a written record keeps; 0 for none, nil for as many as on either side.
   let keeping: Int?
   let ours: MergeSide, theirs: MergeSide
   private(set) var groups: [MergeGroup] = []
-  /// Items that were deleted in the other vault, and when.
   private(set) var removed: [(item: MergeRecord, at: UInt64)] = []
   var report = MergeReport()
 
@@ -23,7 +21,7 @@ struct MergePlan {
     report.isEmpty = groups.isEmpty && removed.isEmpty
   }
 
-  /// The name of an item that remains; otherwise nil, with a note in the report.
+  /// Nil for an item that does not remain; the report notes that.
   private mutating func claim(_ pair: MergePair, _ number: Int) throws(StoreError) -> NameClaim? {
     guard !pair.isLeftOut else {
       noteLeftOut(pair)

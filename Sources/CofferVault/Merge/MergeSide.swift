@@ -1,6 +1,5 @@
 internal import CofferStorage
 
-/// An item or a field in a merge.
 struct MergeRecord {
   let id: ItemID
   let name: ItemName
@@ -21,7 +20,7 @@ struct MergeRecord {
     self.exclusion = exclusion
   }
 
-  /// The name by which records match. For a field only its own name, because its item may have another name in the other vault.
+  /// For a field only its own name, because its item may have another name in the other vault.
   var key: ItemName { name.field.isEmpty ? name : ItemName(sealed: "", "", field: name.field) }
 }
 
@@ -65,7 +64,6 @@ struct MergeSide {
     return isSound(meta) ? nil : .unsoundName
   }
 
-  /// Whether this program accepts the record's names.
   private static func isSound(_ meta: RecordMeta) -> Bool {
     do throws(StoreError) {
       let item = try ItemName(service: meta.service, account: meta.account)
@@ -75,7 +73,7 @@ struct MergeSide {
   }
 }
 
-/// A record of one vault and its counterpart in the other, if any.
+/// A record and its counterpart in the other vault, if any.
 struct MergePair {
   var ours: MergeRecord?, theirs: MergeRecord?
 
@@ -91,7 +89,6 @@ struct MergePair {
     return pairs + byName.map { MergePair(theirs: $0) }
   }
 
-  /// Pairs each record with the first unmatched one that has its key, and returns the others.
   private static func match<Key: Hashable>(
     _ theirs: [MergeRecord], to pairs: inout [MergePair], _ key: (MergeRecord) -> Key
   ) -> [MergeRecord] {

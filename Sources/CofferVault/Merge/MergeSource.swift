@@ -13,7 +13,6 @@ struct MergeSource {
   /// Whether it is in the vault that is changed.
   let isOurs: Bool
 
-  /// Whether it is a former content of this vault, still in its place.
   var isInPlace: Bool { isOurs && table == .old && row == nil }
 
   private func id(_ change: borrowing Change) throws(StoreError) -> RecordID {

@@ -7,12 +7,11 @@ struct MergeStep {
 
   var isMoved: Bool { ours.map { $0.name != name } ?? false }
 
-  /// The ``MergeRecord/key`` of the field.
   var fieldKey: ItemName { ItemName(sealed: "", "", field: name.field) }
 }
 
 extension MergeStep {
-  /// The step of an unchanged field in an item that is then called `item`.
+  /// For an unchanged field in an item that is then called `item`.
   init(keeping field: MergeRecord, in item: ItemName) {
     self.init(
       ours: field, theirs: nil, verdict: .ours(isConflict: false),
@@ -41,6 +40,5 @@ enum MergeVerdict: Equatable {
 struct MergeGroup {
   var item: MergeStep
   var fields: [MergeStep] = []
-  /// Fields that were deleted in the other vault, and when.
   var removed: [(field: MergeRecord, at: UInt64)] = []
 }

@@ -11,7 +11,6 @@ struct Merger {
   var records: RecordSet { items.records }
   var view: VerifiedView { items.view }
 
-  /// A record and its former contents after their removal from their places.
   struct Lifted {
     let record: MergeSource
     let past: [MergeSource]
@@ -58,7 +57,6 @@ struct Merger {
 
   // MARK: One record
 
-  /// A content and its previous versions.
   private struct Line {
     let present: MergeSource
     let past: [MergeSource]
@@ -107,7 +105,7 @@ struct Merger {
     return Line(present: source, past: try plan.past(of: source.meta(none), plan.theirs, isOurs: false, &none))
   }
 
-  /// The distinct former contents of both, the oldest first, and the loser last, because it is replaced now.
+  /// Distinct, the oldest first; the loser last, because it is replaced now.
   private func joined(
     _ winner: Line, _ loser: Line?, _ change: borrowing Change
   ) throws(StoreError) -> (contents: [MergeSource], endsInLoser: Bool) {
@@ -122,8 +120,7 @@ struct Merger {
     return (order.map { past[$0] } + (isNew ? [loser.present] : []), isNew)
   }
 
-  /// Seals a version and its history under the step's name, and removes the other versions of the old history. Versions that all
-  /// others follow stay in place, with their numbers.
+  /// Versions that all others follow stay in place, with their numbers. The other versions of the old history are removed.
   ///
   /// - Returns: the revision of the version.
   private func store(
@@ -182,7 +179,6 @@ struct Merger {
 }
 
 extension [MergeSource] {
-  /// The write that is the same as `source`.
   fileprivate func first(matching source: MergeSource, _ change: borrowing Change) throws(StoreError) -> MergeSource? {
     let meta = try source.meta(change)
     for other in self where try other.meta(change).isOfOneWrite(with: meta) {

@@ -1,13 +1,12 @@
 internal import CofferStorage
 
 /// The time at which a record got its current name; a rename changes none of its other times. A merge uses it to find the newer
-/// name. It is an internal attribute that only renamed records have, and no caller sees it.
+/// name. No caller sees this attribute, and only renamed records have it.
 extension RecordMeta {
   static let namedAttribute = "coffer.named"
-  /// The most bytes of a description that the attribute takes.
   private static let namedBytes = 4 + namedAttribute.utf8.count + String(FileCounter.most).utf8.count
 
-  /// Milliseconds since 1970; 0 for a record that still has its first name, or whose description has no room for the time.
+  /// Milliseconds since 1970; 0 for a first name, or if the description has no room for the time.
   var named: UInt64 {
     get {
       guard let attribute = attributes.first(where: { $0.name.hasSameBytes(as: Self.namedAttribute) }),
@@ -23,8 +22,8 @@ extension RecordMeta {
     }
   }
 
-  /// Whether there is room for the time: the owner's own text takes precedence. Neither the time nor a name counts, so that a
-  /// content has room under every name or under none.
+  /// The owner's own text takes precedence. Neither the time nor a name counts, so that a content has room under every name or
+  /// under none.
   var tellsNamed: Bool {
     let others = describingAttributes
     guard others.count < Self.mostAttributes else { return false }

@@ -34,7 +34,6 @@ struct LogTable {
     try rows.logRows.appendLogRow(sequence(seq), box)
   }
 
-  /// The number of the first remaining row; nil if there is none.
   func first() throws(StoreError) -> UInt64? {
     guard let number = try rows.logRows.firstLogRow() else { return nil }
     guard let first = UInt64(exactly: number), first <= FileCounter.most else {
@@ -50,7 +49,7 @@ struct LogTable {
 
   func trim(before seq: UInt64) throws(StoreError) { try rows.logRows.keepLogRows(sequence(seq) ... .max) }
 
-  /// Rows of the log from `sequence` on, in a batch, so that each can be replaced while none is being read.
+  /// A batch, so that each row can be replaced while none is being read.
   func rows(from sequence: UInt64) throws(StoreError) -> [(sequence: UInt64, box: [UInt8])] {
     var rows: [(UInt64, [UInt8])] = []
     try forEach(from: sequence, most: Self.batch) { (seq, box) throws(StoreError) in rows.append((seq, [UInt8](box))) }

@@ -1,20 +1,19 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The outcomes of transactions over two stores. Their rows are not sealed, because a program without the key may settle one.
+/// The outcomes of transactions over two stores. Not sealed, because a program without the key may settle one.
 struct OutcomeTable {
   let rows: any VaultRows
 
-  /// The most dropped transactions that are remembered, so that forged rows cost a commit no more than this.
+  /// Forged rows cost a commit no more than this.
   static let mostDropped: Int64 = 256
-  /// How long a dropped transaction is remembered, in milliseconds: a day. The agent refuses a later commit, after asking whether
-  /// its client still waits; see ``UnlockedVault/commit(_:service:if:)``.
+  /// A dropped transaction is remembered for a day, in milliseconds. The agent refuses a later commit, after asking whether its
+  /// client still waits; see ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
-  /// How long if there are too many, as from a program that crashes repeatedly. No commit without an agent comes so late: its
-  /// process is dead, and a server ends its statement after seconds.
+  /// If there are too many, as from a program that crashes repeatedly. No commit without an agent comes so late: its process is
+  /// dead, and a server ends its statement after seconds.
   static let leastMemory: UInt64 = 60 * 1000
 
-  /// A time beyond the year 280 000 is invalid.
   static let times: ClosedRange<Int64> = 0...(1 << 53)
 
   private struct Entry {
@@ -26,7 +25,7 @@ struct OutcomeTable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a row that Coffer cannot have written.
   func outcome(of transaction: TransactionID) throws(StoreError) -> TransactionOutcome? { try entry(of: transaction)?.outcome }
 
-  /// Records that `transaction` is committed, within the write transaction that makes its changes. A repetition is no error.
+  /// Within the write transaction that makes the changes. A repetition is no error.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/givenUp`` if it was dropped before.
@@ -43,8 +42,8 @@ struct OutcomeTable {
     }
   }
 
-  /// The outcome of `transaction`; drops it if none is recorded. This always adds a change to the current write transaction: the
-  /// found outcome may not be durable because its writer died before the sync, and the commit makes it so.
+  /// The outcome of `transaction`; drops it if none is recorded. Always adds a change: the writer of the found outcome may have
+  /// died before the sync, and this commit makes it durable.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Returns: nil if too many transactions were dropped within a minute. The transaction must still commit, because the
@@ -77,8 +76,7 @@ struct OutcomeTable {
     }
   }
 
-  /// Forgets old drops, along with any other commit. A time in the future came from a wrong clock, and is replaced by the current
-  /// one.
+  /// A time in the future came from a wrong clock, and is replaced by the current one.
   private func expire(_ now: UInt64, after memory: UInt64 = droppedMemory) throws(StoreError) {
     try rows.outcomeRows.expireOutcomes(
       TransactionOutcome.dropped.stored, before: Int64(clamping: now - min(now, memory)), after: Int64(clamping: now + 1))

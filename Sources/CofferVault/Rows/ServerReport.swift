@@ -2,7 +2,7 @@ package import CofferPlatform
 
 /// A server's report about itself and the connection, for its administrator. It proves nothing.
 package struct ServerReport: Sendable {
-  /// Whether the server is this machine, so that nobody in between can listen.
+  /// On this machine, nobody in between can listen.
   package var isThisMachine = false
   package var isEncrypted = false
   /// Whether the server has to prove its host name.
@@ -11,7 +11,6 @@ package struct ServerReport: Sendable {
   package var mayWrite = false
   /// Whether a commit is acknowledged before it is durable, and whether the place allows for that.
   package var acknowledgesEarly = false, allowsEarly = false
-  /// The number of standbys, and of those that a commit waits for.
   package var standbys = 0, awaitedStandbys = 0
   /// How far its clock is ahead of this machine's, in seconds.
   package var clockAhead = 0.0
@@ -22,9 +21,7 @@ package struct ServerReport: Sendable {
 }
 
 extension VaultPlace {
-  /// The report of the place's server; nil for a file.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError``: the errors of opening a vault there, except for a missing vault.
+  /// Nil for a file. A missing vault is no error.
   package func serverReport() throws(StoreError) -> ServerReport? {
     guard let server else { return nil }
     return try server.server().report(server.url)

@@ -4,7 +4,7 @@ internal import SystemPackage
 
 /// The single rows of a vault, opened or sealed under the caller's keys.
 enum StoredParts {
-  /// The header and its digest, from the first of the two copies that fits its own checksum.
+  /// From the first of the two copies that fits its own checksum.
   static func readHeader(_ database: any VaultRows) throws(StoreError) -> (header: VaultHeader, digest: Digest32) {
     var damage: StoreError?
     for copy in [HeaderCopy.first, .second] {
@@ -67,7 +67,7 @@ enum StoredParts {
     do { return try body() } catch { throw error.storeError(place: place.description) }
   }
 
-  /// The generation that the state's row states in the clear; nil if there is no valid state.
+  /// The unsealed number in the state's row; nil if there is no valid state.
   static func statedGeneration(_ database: any VaultRows) throws(StoreError) -> UInt64? {
     let stated = try database.withState { (bytes) throws(StoreError) -> UInt64? in
       guard bytes.count >= 8 else { return nil }
@@ -114,7 +114,7 @@ extension SealedSlot {
 }
 
 extension VaultHeader {
-  /// Refuses to write to a vault of a format that this version can read but does not know fully.
+  /// This version may know only a part of a later format.
   func checkWritable(_ place: VaultPlace) throws(StoreError) {
     guard format > VaultFormat.version else { return }
     throw StoreError(

@@ -27,8 +27,6 @@ public struct VaultPlace: Sendable {
     kind = Self.scheme(of: text).map { .server(ServerPlace(scheme: String($0), url: text)) } ?? .file(FilePath(text))
   }
 
-  /// A vault that was found on a server.
-  ///
   /// - Parameter names: the known names of the place, one for each of its hosts.
   package init(found url: String, scheme: String, names: [[UInt8]]) {
     kind = .server(ServerPlace(scheme: scheme, url: url, names: names))
@@ -38,9 +36,9 @@ public struct VaultPlace: Sendable {
   public static func file(_ path: FilePath) -> VaultPlace { VaultPlace(.file(path)) }
 
   /// The mirror at `path` of a vault on a server, made by ``UnlockedVault/mirror(to:progress:)`` on this machine. A write throws
-  /// ``/CofferPlatform/StoreError/Kind/readOnly``. An open mirror stays as it was opened, even during a refresh. It is compared
-  /// with this machine's memory of the mirror, not of the vault: a mirror older than its last refresh is
-  /// ``/CofferPlatform/StoreError/Kind/rolledBack``, and one made elsewhere is ``/CofferPlatform/StoreError/Kind/unproven``.
+  /// ``/CofferPlatform/StoreError/Kind/readOnly``. An open mirror stays as it was opened, even during a refresh. A mirror older
+  /// than its last refresh is ``/CofferPlatform/StoreError/Kind/rolledBack``, and one made elsewhere is
+  /// ``/CofferPlatform/StoreError/Kind/unproven``.
   public static func mirror(_ path: FilePath) -> VaultPlace { VaultPlace(.mirror(path)) }
 
   /// The vault's file; nil for a server or a mirror.
@@ -85,7 +83,7 @@ public struct VaultPlace: Sendable {
     }
   }
 
-  /// The place's part of a pin's name: the path of a file, or one name for each host of a server, once it was reached.
+  /// For a pin's name: the path of a file, or one name for each host of a server, once it was reached.
   var pinned: [[UInt8]] {
     switch kind {
     case .file(let path): [[UInt8](path.string.utf8)]
@@ -94,20 +92,18 @@ public struct VaultPlace: Sendable {
     }
   }
 
-  /// The given URL of a place on a server; nil for a file.
   package var url: String? { server?.url }
 
-  /// Checks that this program can open the place, without asking a server.
+  /// Without asking a server.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed URL or
   ///   one with a password.
   package func check() throws(StoreError) { if let server { try server.server().check(server.url) } }
 
-  /// Whether both are known to be one place: the same database and name on one host, in spite of other differences between the
-  /// URLs. Both must have been opened.
+  /// Whether both are the same database and name on one host, whatever else their URLs say. Both must have been opened.
   package func isKnown(as other: VaultPlace) -> Bool { !Set(pinned).isDisjoint(with: other.pinned) }
 
-  /// Calls `body` whenever somebody may have committed to a vault on a server, and again after it throws; nil for a file.
+  /// Calls `body` again after it throws. Nil for a file.
   package func watchServer(_ body: @escaping @Sendable () throws(StoreError) -> Void) throws(StoreError) -> Subscription? {
     guard let server else { return nil }
     return try server.server().watch(server.url, body)
@@ -115,8 +111,8 @@ public struct VaultPlace: Sendable {
 
   package var isOnKnownServer: Bool { server.map { VaultServers.server(forScheme: $0.scheme) != nil } ?? false }
 
-  /// A turn at a vault on a server; nil while somebody else has it. One covers the whole vault, because a lock for each item
-  /// would tell the server which one is meant.
+  /// One turn covers the whole vault, because a lock for each item would tell the server which one is meant. Nil while somebody
+  /// else has it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a file, which is locked itself.
   package func serverTurn() throws(StoreError) -> (any ServerTurn)? {
@@ -134,7 +130,7 @@ public struct VaultPlace: Sendable {
     return .file(try TrustedPath.absolute(path))
   }
 
-  /// The text before `://` in a URL (RFC 3986, 3.1); nil for anything else.
+  /// RFC 3986, 3.1.
   private static func scheme(of text: String) -> Substring? {
     guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return nil }
     let scheme = text[..<colon]
@@ -184,11 +180,11 @@ extension VaultPlace: CustomStringConvertible {
   }
 }
 
-/// A place on a server. A class, because an open vault passes its place in every call.
+/// A class, because an open vault passes its place in every call.
 final class ServerPlace: Sendable {
   let scheme: String
   let url: String
-  /// The known names of the place, one for each of its hosts; empty until it was reached.
+  /// One for each host; empty until it was reached.
   let names: [[UInt8]]
   let shown: String
 
@@ -205,7 +201,6 @@ final class ServerPlace: Sendable {
     return true
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for an unknown scheme.
   func server() throws(StoreError) -> any VaultServer {
     if let server = VaultServers.server(forScheme: scheme) { return server }
     throw StoreError(

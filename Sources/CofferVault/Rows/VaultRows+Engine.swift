@@ -3,7 +3,6 @@ internal import CofferStorage
 
 // The engine's view of the rows. Inlined, so that the result of a closure is not passed through a generic call.
 extension VaultRows {
-  /// Runs `body` on one state of the rows, isolated from later commits.
   @inline(__always)
   func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try beginReading()
@@ -16,7 +15,6 @@ extension VaultRows {
     return result
   }
 
-  /// Runs `body` as the only writer. All of its changes are durable when this returns, or none was made.
   @inline(__always)
   func write<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try beginWriting()
@@ -29,10 +27,10 @@ extension VaultRows {
     return result
   }
 
-  /// Any question works: a server answers it after all earlier changes, or reports the ones that failed.
+  /// A server answers any question after all earlier changes, or reports the ones that failed.
   package func flush() throws(StoreError) { _ = try logRows.firstLogRow() }
 
-  /// Runs `body` like ``write(_:)``, but without the commit.
+  /// Like ``write(_:)``, but without the commit.
   func rehearse(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     try beginWriting()
     defer { rollBack() }
@@ -40,7 +38,6 @@ extension VaultRows {
     try flush()
   }
 
-  /// Runs `body` with the memory for `work`.
   @inline(__always)
   func working<Result>(_ work: RowsWork, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     var result: Result?
@@ -67,8 +64,6 @@ extension VaultRows {
 
   func stateBytes() throws(StoreError) -> [UInt8]? { try withState { (bytes) throws(StoreError) in [UInt8](bytes) } }
 
-  /// Stores a new or changed record.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` if the record to replace is missing.
   @inline(__always)
   func put(_ record: SealedRecord, in table: RecordTable = .present, replacing: Bool) throws(StoreError) {
@@ -77,7 +72,6 @@ extension VaultRows {
     }
   }
 
-  /// Stores `record` in place of the one at `former`, a different index.
   func move(_ record: SealedRecord, from former: RecordIndex, in table: RecordTable) throws(StoreError) {
     try former.withBytes { (former) throws(StoreError) in
       try lend(record) { (index, columns) throws(StoreError) in
@@ -114,8 +108,7 @@ extension VaultRows {
   @inline(__always)
   var log: LogTable { LogTable(rows: self) }
 
-  /// Refuses to write to a vault of a later format, within a transaction, without a key. A damaged header says nothing of its
-  /// format.
+  /// Within a transaction, without a key. A damaged header says nothing of its format.
   func checkWritable() throws(StoreError) {
     let header: VaultHeader
     do throws(StoreError) { header = try StoredParts.readHeader(self).header } catch {
@@ -127,8 +120,6 @@ extension VaultRows {
 
   /// Checks for rows that no look-up meets and that anyone with write access can add: further rows in the tables of one row, and
   /// an invalid first number of the log.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered``.
   func checkNothingIsAdded() throws(StoreError) {
     for table in SingleTable.allCases {
       try forEachID(in: table) { (id) throws(StoreError) in
@@ -143,13 +134,11 @@ extension VaultRows {
     }
   }
 
-  /// Removes the rows that ``checkNothingIsAdded()`` and ``OutcomeTable/check()`` find, within a transaction.
   func removeWhatIsAdded() throws(StoreError) {
     try removeAddedRows(
       keepingLogRows: RowLimits.logRows, times: OutcomeTable.times, mostDropped: OutcomeTable.mostDropped)
   }
 
-  /// Checks the storage beneath the rows. Messages about a file's pages contain its own numbers, and are not repeated.
   func checkStorage() throws(StoreError) {
     try checkStorage("pages of the file are damaged that hold nothing of the vault's items now")
   }

@@ -2,55 +2,52 @@ package import CofferPlatform
 package import CofferStorage
 package import SystemPackage
 
-/// The rows of one vault, in an SQLite file or on a server. A conformance has no key: the content of the rows is sealed. It
-/// checks the type and length of each column, but not its meaning.
+/// The rows of one vault, in an SQLite file or on a server. A conformance has no key: it checks the type and length of each
+/// column, not its meaning.
 ///
-/// Used from one thread at a time. Every access happens inside a ``read(_:)`` or ``write(_:)``, which begin and end the
-/// transaction. Bytes are lent for the length of a call. Indices and ids of records have 16 bytes, digests 32.
+/// Used from one thread at a time, inside a ``read(_:)`` or ``write(_:)``, which begin and end the transaction. Bytes are lent
+/// for the length of a call. Indices and ids of records have 16 bytes, digests 32.
 package protocol VaultRows: AnyObject {
   /// The place of the rows, under its canonical name.
   var place: VaultPlace { get }
   /// Whether it is an unwritable file, and so perhaps a copy under inspection.
   var isUnwritableFile: Bool { get }
-  /// Whether ``removeOldBytes(rewriting:)`` can remove deleted and overwritten bytes.
   var canRemoveOldBytes: Bool { get }
   /// Whether each question costs a round trip, so that ``expect(_:)`` pays.
   var isRemote: Bool { get }
-  /// Whether the last write threw `.outcomeUnknown` because its commit got no answer. The next write then finds the outcome in
-  /// the rows: see ``LostCommit``.
+  /// Whether the last commit got no answer. The next write then finds the outcome in the rows: see ``LostCommit``.
   var hasLostCommit: Bool { get }
 
   // MARK: Transactions
 
-  /// Begins to read one state of the rows, isolated from later commits.
+  /// Later commits stay invisible.
   func beginReading() throws(StoreError)
   func endReading() throws(StoreError)
   /// Begins to write, as the only writer.
   func beginWriting() throws(StoreError)
-  /// Adds the writes of another store in the same database to the next write; nil cancels that. Only rows on a server share a
-  /// transaction.
+  /// Adds the writes of another store in the same database, on a server, to the next write; nil cancels that.
   func accompany(with companion: (any CompanionWrites)?)
-  /// Sends the changes of the write to their place, so that a lack of space there fails now and not in the commit.
+  /// A lack of space fails now and not in the commit.
   func flush() throws(StoreError)
-  /// Makes all changes of the write durable.
+  /// Durable.
   ///
   /// - Throws: `.outcomeUnknown` if the rows alone cannot show the outcome; after any other error no change was made.
   func commit() throws(StoreError)
-  /// Ends a failed transaction. None of its changes was made, or comes back later.
+  /// None of the changes comes back later.
   func rollBack()
-  /// Ends it. Every later call throws ``/CofferPlatform/StoreError/Kind/closed``.
+  /// Later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
   func close()
-  /// Ends it, and removes the new place, which nobody else knows yet. If it cannot be removed, it stays whole.
+  /// Removes the new place, which nobody else knows yet. If it cannot be removed, it stays whole.
   func discard()
 
   // MARK: What others did
 
-  /// A number that changes with each commit by others, never with commits made here. Within a transaction.
+  /// Changes with each commit by others, never with commits made here. Within a transaction.
   func dataVersion() throws(StoreError) -> Int64
-  /// Checks the tables again after ``dataVersion()`` changed. Within a transaction.
+  /// Within a transaction, after ``dataVersion()`` changed.
   func recheckSchema() throws(StoreError)
   func isInPlace() throws(StoreError) -> Bool
-  /// Announces the rows that are read next, one by one, so that a server can be asked for all of them at once.
+  /// Announces reads, so that a server can be asked for all of them at once.
   func expect(_ rows: ExpectedRows) throws(StoreError)
 
   // MARK: Header, state and digests
@@ -59,7 +56,7 @@ package protocol VaultRows: AnyObject {
   func putHeader(_ copy: HeaderCopy, _ bytes: UnsafeRawBufferPointer) throws(StoreError)
   func lendState(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError)
   func putState(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
-  /// Lends each digest with its bucket, ascending: of all buckets, or of the named ones in that order.
+  /// Ascending: all buckets, or the named ones in that order.
   func forEachDigest(
     in buckets: [Int]?, _ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
@@ -75,8 +72,7 @@ package protocol VaultRows: AnyObject {
   func forEachRecord(
     in table: RecordTable, _ body: (_ index: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError)
-  /// Lends index and id of each record of `bucket`, ascending. The scans of all buckets together see every row, even one with an
-  /// invalid index.
+  /// Ascending. The scans of all buckets together see every row, even one with an invalid index.
   func forEachIndex(
     inBucket bucket: Int, _ body: (_ index: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
@@ -91,28 +87,27 @@ package protocol VaultRows: AnyObject {
   // MARK: The place as a whole
 
   func forEachID(in table: SingleTable, _ body: (Int64) throws(StoreError) -> Void) throws(StoreError)
-  /// Removes invalid rows: further ones in the tables of one row, those of the log outside `kept`, and outcomes outside the given
-  /// bounds.
+  /// Removes further rows in the tables of one row, those of the log outside `kept`, and outcomes outside the given bounds.
   func removeAddedRows(keepingLogRows kept: ClosedRange<Int64>, times: ClosedRange<Int64>, mostDropped: Int64) throws(StoreError)
-  /// Checks the storage beneath the rows, as far as possible, and reports `what` as damaged.
+  /// Reports `what` as damaged.
   func checkStorage(_ what: String) throws(StoreError)
   func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError)
-  /// Writes a copy of this moment's rows to a new vault file, and checks it by opening it.
+  /// Checks the copy by opening it.
   ///
   /// - Parameter progress: called now and then with the amount copied and the total.
   func backUp(to file: FilePath, progress: (Int, Int) -> Void) throws(StoreError)
-  /// Keeps an unchecked copy of the rows beside them.
+  /// An unchecked copy beside the rows.
   func keepCopy() throws(StoreError) -> VaultPlace
   func storedBytes() throws(StoreError) -> Int64
-  /// Removes the remains of deleted rows, outside any transaction.
+  /// Outside any transaction.
   ///
   /// - Parameter rewriting: whether to rewrite everything for that.
   func removeOldBytes(rewriting: Bool) throws(StoreError)
 }
 
-/// The rows of a vault's log. Their numbers are 0 or more, unless they were forged.
+/// Numbers are 0 or more, unless they were forged.
 package protocol LogRows {
-  /// Lends at most `most` rows from `first` on, ascending.
+  /// Ascending.
   func forEachLogRow(
     from first: Int64, most: Int?, _ body: (_ seq: Int64, _ box: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
@@ -130,7 +125,7 @@ package protocol OutcomeRows {
   func deleteOutcome(of transaction: UnsafeRawBufferPointer) throws(StoreError)
   func forEachOutcome(_ body: (UnsafeRawBufferPointer, OutcomeColumns) throws(StoreError) -> Void) throws(StoreError)
   func countOutcomes(_ outcome: Int64) throws(StoreError) -> Int64
-  /// Removes outcomes with that number from before `time`, and gives those from after `limit` that time.
+  /// Removes old outcomes, and gives those from after `limit` the time `time`.
   func expireOutcomes(_ outcome: Int64, before time: Int64, after limit: Int64) throws(StoreError)
 }
 
@@ -145,7 +140,6 @@ package enum RecordPart: Sendable {
   case metadata, all
 }
 
-/// The tables with one row, which has a fixed id.
 package enum SingleTable: String, CaseIterable, Sendable {
   case header
   case headerCopy = "header_copy"
@@ -160,7 +154,7 @@ package struct RecordColumns: ~Copyable {
   package let rid: UnsafeRawBufferPointer
   /// The sealed metadata with its tag.
   package let meta: UnsafeRawBufferPointer
-  /// The sealed value with its tag; nil if the record has none, or if it was not asked for.
+  /// Nil also if it was not asked for.
   package let value: UnsafeRawBufferPointer?
 
   package init(rid: UnsafeRawBufferPointer, meta: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
@@ -170,12 +164,11 @@ package struct RecordColumns: ~Copyable {
   }
 }
 
-/// The row in the place where a record is stored.
 package enum RecordPlace {
   case free
-  /// The record to replace, which must exist.
+  /// Must exist.
   case taken
-  /// No row. The record replaces the one at another index, which must exist.
+  /// The record replaces the one at another index, which must exist.
   case moved(from: UnsafeRawBufferPointer)
 }
 
@@ -190,12 +183,12 @@ package struct OutcomeColumns: Sendable {
 }
 
 package enum ExpectedRows: Sendable {
-  /// The lists of all buckets of a table, with at most so many entries.
+  /// Of all buckets.
   case lists(RecordTable, most: Int)
-  /// The records of a table, ascending by index.
+  /// Ascending by index.
   case records(RecordTable, RecordPart)
   /// In the next transaction, the current record at an index, and perhaps the list of its bucket. If others have committed since,
-  /// also the rows of the log from a number on, at most so many. Announced before the transaction.
+  /// also at most so many rows of the log from a number on.
   case item([UInt8], list: Bool, log: (first: UInt64, most: Int))
   case single
 }
@@ -208,10 +201,9 @@ package enum RowsWork: Sendable {
 }
 
 package enum RowLimits {
-  /// Bytes in one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by at most an eighth,
-  /// and a description of 64 KiB.
+  /// In one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by at most an eighth, and a
+  /// description of 64 KiB.
   package static let rowBytes = 4 * 1024 * 1024
-  /// Bytes of an index and of a revision's id.
   package static let indexBytes = 16
   /// A sealed text has at least a tag.
   package static let sealedBytes = 16...rowBytes

@@ -22,8 +22,7 @@ private let pragmas: [String] = [
   "PRAGMA secure_delete=ON",
   // No temporary files outside the vault's own folder.
   "PRAGMA temp_store=MEMORY",
-  // At most 16 MiB of pages. SQLite's own 2 MiB hold some 3 000 items, and past them every look-up reads the file again (10 000
-  // items: list and verify take 1.8× as long, measured).
+  // At most 16 MiB. With SQLite's own 2 MiB, list and verify of 10 000 items take 1.8× as long, measured.
   "PRAGMA cache_size=-16384",
   // On macOS fsync does not reach the disk; elsewhere these do nothing.
   "PRAGMA fullfsync=ON",
@@ -31,7 +30,7 @@ private let pragmas: [String] = [
 ]
 
 extension Connection {
-  /// Switches every defence on, before SQLite has read a byte of the file.
+  /// Before SQLite has read a byte of the file.
   func harden() throws(StoreError) {
     for (option, on) in switches {
       var now: Int32 = -1
@@ -45,8 +44,8 @@ extension Connection {
     for pragma in pragmas { try execute(pragma) }
   }
 
-  /// Makes an acknowledged commit survive a power loss. FULL synchronizes the log at each commit; a rollback journal needs EXTRA,
-  /// which also synchronizes the folder it was deleted from (sqlite.org/pragma.html).
+  /// Makes an acknowledged commit survive a power loss: FULL synchronizes the log at each commit, and EXTRA also the folder of a
+  /// deleted rollback journal (sqlite.org/pragma.html).
   func settleDurability() throws(StoreError) {
     usesWriteAheadLog = try text("PRAGMA journal_mode") == "wal"
     try execute(usesWriteAheadLog ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=EXTRA")
@@ -57,7 +56,7 @@ extension Connection {
     try execute("PRAGMA max_page_count=\(Limits.mostPages)")
   }
 
-  /// Has the file commit through a rollback journal. Outside any transaction, when nobody else has the file open.
+  /// Outside any transaction, when nobody else has the file open.
   func leaveWriteAheadLog() throws(StoreError) {
     guard usesWriteAheadLog else { return }
     try execute("PRAGMA journal_mode=DELETE")
@@ -65,7 +64,6 @@ extension Connection {
     guard !usesWriteAheadLog else { throw failure(SQLITE_BUSY, "leave the write-ahead log") }
   }
 
-  /// Runs a statement whose rows, if any, are ignored.
   func execute(_ sql: String) throws(StoreError) {
     try checkOpen()
     limit.begin()
@@ -73,7 +71,6 @@ extension Connection {
     guard code == SQLITE_OK else { throw failure(code, "run a statement") }
   }
 
-  /// The first column of the first row as a number.
   func number(_ sql: String) throws(StoreError) -> Int64 {
     let statement = try Statement(sql, on: self)
     guard let number = try statement.first({ row throws(StoreError) in try row.int64(0) }) else {
@@ -82,7 +79,6 @@ extension Connection {
     return number
   }
 
-  /// The first column of the first row as text.
   func text(_ sql: String) throws(StoreError) -> String {
     let statement = try Statement(sql, on: self)
     guard let text = try statement.first({ row throws(StoreError) in try row.text(0) }) else {
@@ -92,11 +88,9 @@ extension Connection {
   }
 }
 
-/// Bounds on the work that a foreign file can cause. SQLite's own defaults are far greater (sqlite.org/limits.html,
-/// sqlite.org/security.html).
+/// Bounds on the work that a foreign file can cause, far below SQLite's own (sqlite.org/limits.html, sqlite.org/security.html).
 enum Limits {
-  /// A forged length costs no more than this. ``PageCheck`` bounds the lengths that SQLite does not compare with
-  /// `SQLITE_LIMIT_LENGTH`.
+  /// ``PageCheck`` bounds the lengths that SQLite does not compare with `SQLITE_LIMIT_LENGTH`.
   static let rowBytes = RowLimits.rowBytes
 
   static let mostPages = DatabaseHeader.mostPages

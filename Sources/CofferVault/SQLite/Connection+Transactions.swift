@@ -3,7 +3,6 @@ internal import CofferPlatform
 internal import CofferStorage
 
 extension Connection {
-  /// The statements that every connection keeps prepared.
   enum Verb: Int, CaseIterable {
     case begin, beginWriting, commit, rollback, dataVersion
 
@@ -33,10 +32,8 @@ extension Connection {
     try transaction(.begin, body) { () throws(StoreError) in try end() }
   }
 
-  /// Runs `body` as the only writer of the database. Its changes are durable once this returns. If it throws, nothing was
-  /// changed, and nothing comes back later.
-  ///
-  /// - Throws: the errors of `body` and of ``commit(wasMade:)``.
+  /// Runs `body` as the only writer. Its changes are durable once this returns. After an error nothing was changed, and nothing
+  /// comes back later.
   func write<Result: ~Copyable>(
     _ body: () throws(StoreError) -> Result, wasMade: () throws(StoreError) -> Bool?
   ) throws(StoreError) -> Result {
@@ -52,12 +49,9 @@ extension Connection {
     throw error
   }
 
-  /// Commits the current write.
-  ///
-  /// - Parameter wasMade: whether the file now has the changes; nil if that is unknown. Called in a transaction of its own if
-  ///   SQLite reports a failed commit.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` if another process kept the lock for too long, `.noSpace`, `.readOnly`,
-  ///   `.io`; `.outcomeUnknown` if a commit failed and the file shows neither outcome.
+  /// - Parameter wasMade: whether the file now has the changes; nil if that is unknown. Called in its own transaction after a
+  ///   failed commit.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` if a commit failed and the file shows neither outcome.
   func commit(wasMade: () throws(StoreError) -> Bool?) throws(StoreError) {
     let code = step(.commit)
     guard code != SQLITE_DONE else { return }
@@ -68,10 +62,9 @@ extension Connection {
 
   /// Returns if the commit that failed with `code` is nevertheless in effect, durably.
   ///
-  /// All frames of a failed commit may be in the write-ahead log: only their sync failed, and the next process that recovers the
-  /// log would find them valid. A small commit that succeeds is written over them, and their checksums no longer follow from the
-  /// frames before (sqlite.org/fileformat2.html, 4.1). With a rollback journal, the commit may be made without a durable removal
-  /// of its journal; the small commit makes and removes a journal of its own.
+  /// All frames of a failed commit may be in the write-ahead log: only their sync failed, and the next recovery would find them
+  /// valid. A small commit overwrites them, and breaks the chain of their checksums (sqlite.org/fileformat2.html, 4.1). With a
+  /// rollback journal, the removal of the journal may not be durable; the small commit makes and removes its own.
   ///
   /// - Throws: `error` if nothing of the commit is left; `.outcomeUnknown` if the small commit fails too.
   func settle(
@@ -81,7 +74,7 @@ extension Connection {
     guard code & 0xff != SQLITE_BUSY else { throw error }
     let made: Bool?
     do throws(StoreError) { made = try overwrite(wasMade) } catch {
-      // Without room for its last frame a commit has no mark, and nobody takes it for one.
+      // Without room for its last frame a commit has no mark.
       made = usesWriteAheadLog && code & 0xff == SQLITE_FULL ? false : nil
     }
     switch made {
@@ -118,7 +111,7 @@ extension Connection {
     return result
   }
 
-  /// Writes the changed pages of the current write to the log or the file, without the commit mark. A rollback undoes them.
+  /// Writes the changed pages without the commit mark. A rollback undoes them.
   func flush() throws(StoreError) {
     try checkOpen()
     let code = sqlite3_db_cacheflush(handle)
@@ -136,8 +129,8 @@ extension Connection {
     try perform(verb)
   }
 
-  /// Ends a failed transaction, unless SQLite already did so (as after a full disk). If even that fails, the connection is
-  /// closed, so that no later call commits half a change.
+  /// Unless SQLite already did so, as after a full disk. If even that fails, the connection is closed, so that no later call
+  /// commits half a change.
   func rollBack() {
     guard isOpen, sqlite3_get_autocommit(handle) == 0 else { return }
     do throws(StoreError) { try perform(.rollback) } catch { close() }

@@ -5,28 +5,26 @@ internal import SystemPackage
 
 /// One connection to a database file, with all of SQLite's defenses on.
 ///
-/// Not `Sendable`: SQLite runs without its own mutexes (`SQLITE_OPEN_NOMUTEX`), so only one thread may use a connection at a
-/// time. It must not be used in a forked child.
+/// Not `Sendable`: SQLite runs without its own mutexes (`SQLITE_OPEN_NOMUTEX`). Must not be used in a forked child.
 final class Connection {
   enum Access {
     case readWrite
-    /// Writes nothing to the database, and works on a read-only medium.
+    /// Also works on a read-only medium.
     case readOnly
   }
 
   struct Options {
     var access = Access.readWrite
-    /// How long a call waits for another process's lock, in milliseconds: long enough for a rotation of a large vault.
+    /// Milliseconds, enough for another process's rotation of a large vault.
     var busyMilliseconds: Int32 = 30_000
-    /// Whether it keeps the file for itself while it is open. SQLite then needs no shared memory, for which the disk may have no
-    /// room. All others wait.
+    /// Whether it locks all others out. SQLite then needs no shared memory, for which the disk may have no room.
     var isAlone = false
-    /// Whether it is a mirror: nobody writes to the file, and a refresh may replace it at any time. An open mirror stays as it
-    /// was, and SQLite keeps nothing beside it, which would be taken for a part of the next file.
+    /// Nobody writes to a mirror, and a refresh may replace it at any time. An open mirror stays as it was, and SQLite keeps
+    /// nothing beside it, which would be taken for a part of the next file.
     var isMirror = false
     /// The error for a folder in which others may make files. Nothing beside the file is read then, and a write throws this.
     var openFolder: StoreError?
-    /// The name of the virtual file system below ``ConnectionFiles``; nil for the system's files.
+    /// Below ``ConnectionFiles``; nil for the system's files.
     var fileSystem: String?
   }
 
@@ -38,13 +36,12 @@ final class Connection {
   private(set) var isOpen = true
   private let process = getpid()
   private var verbs: [OpaquePointer] = []
-  /// Whether commits use a write-ahead log instead of a rollback journal.
   var usesWriteAheadLog = false
 
   var path: FilePath { file.path }
   var place: String { path.string }
 
-  /// Opens `file`, whose side files were checked, and sets everything that does not depend on its tables.
+  /// Opens `file`, whose side files were checked.
   init(_ file: consuming DatabaseFile, _ options: Options = Options()) throws(StoreError) {
     files = try ConnectionFiles(of: file.path, over: options.fileSystem)
     handle = try Self.open(file.path, options, files)
@@ -61,13 +58,11 @@ final class Connection {
 
   deinit { close() }
 
-  /// Ends every statement and the connection. Statements that are still held then throw
-  /// ``/CofferPlatform/StoreError/Kind/closed``.
+  /// Statements that are still held then throw ``/CofferPlatform/StoreError/Kind/closed``.
   func close() {
     guard isOpen else { return }
     isOpen = false
-    // In a forked child the handle belongs to the parent. Closing it here could empty and remove a log that the parent still
-    // writes.
+    // The handle of a forked child belongs to the parent. Closing it could empty and remove a log that the parent still writes.
     guard getpid() == process else { return }
     while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
     limit.end(handle)
@@ -96,7 +91,6 @@ final class Connection {
     guard code == SQLITE_DONE else { throw failure(code, verb.doing) }
   }
 
-  /// Runs a kept statement on an open connection, and returns SQLite's result code.
   func step(_ verb: Verb) -> Int32 {
     guard isOpen else { return SQLITE_MISUSE }
     let statement = verbs[verb.rawValue]
@@ -115,8 +109,8 @@ final class Connection {
     return sqlite3_column_int64(statement, 0)
   }
 
-  /// Changes whenever a commit outdates the cached pages. Unlike ``dataVersion()``, it works while the whole file is being
-  /// replaced, because it runs no statement (sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
+  /// Changes whenever a commit outdates the cached pages. It runs no statement, and so works while the whole file is being
+  /// replaced (sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
   func pagerVersion() throws(StoreError) -> UInt32 {
     try checkOpen()
     var version: UInt32 = 0
@@ -156,7 +150,7 @@ final class Connection {
     _ path: FilePath, _ options: Options, _ files: ConnectionFiles
   ) throws(StoreError) -> OpaquePointer {
     try checkLibrary(path)
-    // Extended result codes from the first call on: the plain ones do not tell a full disk from a broken one.
+    // The plain result codes do not tell a full disk from a broken one.
     var flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     flags |= options.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var name = path.string

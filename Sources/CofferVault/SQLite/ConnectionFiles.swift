@@ -5,16 +5,15 @@ internal import SystemPackage
 
 /// The files that SQLite can reach through one connection: the database and its side files.
 ///
-/// A rollback journal may end in the name of a *super-journal*, which can be any file. SQLite reads and deletes it when it rolls
-/// the journal back (sqlite.org/atomiccommit.html, 5). ``SideFiles`` refuses such a journal, but SQLite reads it after the check,
-/// and anyone with write access to the folder can exchange it in between. So each connection has its own virtual file system
-/// (sqlite.org/vfs.html) over the system's, which knows no other names. Its pages go through ``PageCheck``.
+/// A rollback journal may end in the name of a *super-journal*, any file, which SQLite reads and deletes during rollback
+/// (sqlite.org/atomiccommit.html, 5). ``SideFiles`` refuses such a journal, but anyone with write access to the folder can
+/// exchange it after the check. So each connection has its own virtual file system (sqlite.org/vfs.html), which knows no other
+/// names. Its pages go through ``PageCheck``.
 final class ConnectionFiles {
-  /// The name of this virtual file system for SQLite.
   let name: UnsafeMutablePointer<CChar>
   /// Whether SQLite asked for a file outside the vault, which only a journal can have named.
   private(set) var wasAskedForAnotherFile = false
-  /// The identities of the write-ahead log and of its shared memory at the time when SQLite opened them; nil when none is open.
+  /// Their identities when SQLite opened them; nil when no log is open.
   private var log: [String: FileIdentity?]?
 
   private let base: UnsafeMutablePointer<sqlite3_vfs>
@@ -23,9 +22,9 @@ final class ConnectionFiles {
   /// One for each of ``kinds``, in their order.
   private let methods: UnsafeMutablePointer<CheckedMethods>
 
-  /// The files of the database at `path`, which is absolute and has no links.
-  ///
-  /// - Parameter fileSystem: the name of the virtual file system below; nil for the system's files.
+  /// - Parameters:
+  /// - path: absolute and without links.
+  /// - fileSystem: the virtual file system below; nil for the system's files.
   init(of path: FilePath, over fileSystem: String?) throws(StoreError) {
     guard let base = sqlite3_vfs_find(fileSystem) else {
       throw StoreError(
@@ -47,8 +46,8 @@ final class ConnectionFiles {
     guard code == SQLITE_OK else { throw StoreError(sqlite: code, "prepare the files", on: nil, place: path) }
   }
 
-  /// Ends it, when no connection uses it any more. Otherwise its memory stays: a connection that could not be closed, or that a
-  /// fork copied, still points there.
+  /// Must be unused. Otherwise its memory stays: a connection that could not be closed, or that a fork copied, still points
+  /// there.
   func close() {
     sqlite3_vfs_unregister(system)
     system.deallocate()
@@ -56,7 +55,7 @@ final class ConnectionFiles {
     methods.deallocate()
   }
 
-  /// Whether the open write-ahead log still has its name: nobody will read the commits in a removed one. Within a transaction.
+  /// Nobody will read the commits in a removed log. Within a transaction.
   func isLogInPlace() throws(StoreError) -> Bool {
     guard let log else { return true }
     for suffix in ["-wal", "-shm"] {
@@ -70,7 +69,7 @@ final class ConnectionFiles {
     return true
   }
 
-  /// Turns off the check of pages for a copy of the file, which interprets none.
+  /// For a copy of the file, which interprets no page.
   func readsPagesUnchecked(_ isUnchecked: Bool) {
     for kind in Self.kinds.indices where Self.kinds[kind].hasPages { methods[kind].isUnchecked = isUnchecked }
   }
@@ -120,7 +119,6 @@ final class ConnectionFiles {
 }
 
 extension ConnectionFiles {
-  /// The kinds of files that SQLite opens by name, their suffixes, and whether they have pages to check.
   fileprivate static let kinds: [(flag: Int32, suffix: String, hasPages: Bool)] = [
     (SQLITE_OPEN_MAIN_DB, "", true), (SQLITE_OPEN_MAIN_JOURNAL, "-journal", false), (SQLITE_OPEN_WAL, "-wal", true),
   ]
@@ -148,7 +146,6 @@ extension ConnectionFiles {
     return base.pointee.xDelete(base, name, syncsFolder)
   }
 
-  /// The file's identity; nil if there is none or it is unknown.
   private func identity(of name: UnsafePointer<CChar>?) -> FileIdentity? {
     guard let name else { return nil }
     do throws(StoreError) { return try Stat.ofLink(FilePath(platformString: name))?.identity } catch { return nil }

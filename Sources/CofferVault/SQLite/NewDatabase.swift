@@ -2,15 +2,15 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// Makes a complete database file or none. The file is written under another name in the same folder, and gets its own name once
-/// it is complete and durable. A process that dies before that leaves a hidden, harmless file.
+/// Makes a complete database file or none, under another name in the same folder until it is complete and durable. A process that
+/// dies before that leaves a hidden, harmless file.
 struct NewDatabase: ~Copyable {
   private let target: FilePath
   private let draft: Draft
 
-  /// A draft for `path`. Makes the folder if it is missing.
+  /// Makes the folder if it is missing.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` for an existing file, or a left-over side file of one.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` also for a left-over side file.
   init(at path: FilePath) throws(StoreError) {
     let target = try VaultFile(path).made()
     guard try Stat.ofLink(target) == nil else { throw Self.taken(target) }
@@ -23,12 +23,12 @@ struct NewDatabase: ~Copyable {
   /// Lets `fill` write the draft, then gives it its name. All of its content is then in the file alone, ready for a write-ahead
   /// log if the file system allows one.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` also if the name is given but may not survive a power loss, as for
-  ///   ``OpenFolder/synchronize()``; after any other error nothing is left behind.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` also if the name is given but may not survive a power loss; after any
+  ///   other error nothing is left behind.
   func make(
     _ options: Connection.Options, _ fill: (Connection) throws(StoreError) -> Void
   ) throws(StoreError) -> FilePath {
-    // Opened first, so that an unusable folder fails before there is a file.
+    // An unusable folder fails before there is a file.
     let folder = try OpenFolder(of: target, SystemCalls())
     try fillDraft(options, fill)
     try name()

@@ -2,21 +2,20 @@ internal import CCofferSQLite
 
 /// Checks the pages of a database before SQLite trusts them.
 ///
-/// Two parts of a page can cost SQLite time and memory out of all proportion to the file, whatever limits a connection has. It
-/// reads the whole content of a tree's cell to compare a key with it, and the cell's overflow pages may form a loop, so that a
-/// few hundred bytes stand for 2 GiB. It also compiles every row of the schema before it answers anything. Source: SQLite,
-/// "Database File Format", 1.6 and 2.6.
+/// Two parts of a page can cost SQLite time and memory out of all proportion, whatever its limits. It reads the whole content of
+/// a tree's cell to compare a key, and the cell's overflow pages may form a loop, so that a few hundred bytes stand for 2 GiB. It
+/// also compiles every row of the schema. Source: SQLite, "Database File Format", 1.6 and 2.6.
 enum PageCheck {
   private static let magic: StaticString = "SQLite format 3\0"
   private static let fileHeader = 100
 
-  /// Whether SQLite may have `page`. A page outside the trees is accepted: its first byte is the highest of a page number, 0 in
-  /// every file of fewer than 2^24 pages (``Limits/mostPages``).
+  /// A page outside the trees is accepted: its first byte is the highest of a page number, 0 in every file of fewer than 2^24
+  /// pages (``Limits/mostPages``).
   static func accepts(_ page: UnsafeRawBufferPointer) -> Bool {
     let isFirst = page.prefix(magic.utf8CodeUnitCount).elementsEqual(UnsafeRawBufferPointer(start: magic.utf8Start, count: 16))
     let start = isFirst ? fileHeader : 0
     switch page[start] {
-    // A vault's schema has eight short rows and fits on page 1. A tree that goes on elsewhere has more.
+    // A vault's schema has eight short rows and fits on page 1.
     case 0x05: return !isFirst
     case 0x0D: return hasShortCells(page, start, pointers: 8, payload: 0, most: isFirst ? page.count : Limits.rowBytes)
     case 0x0A: return hasShortCells(page, start, pointers: 8, payload: 0, most: Limits.rowBytes)
@@ -25,8 +24,7 @@ enum PageCheck {
     }
   }
 
-  /// Whether every cell of the tree's page has at most `most` bytes of content. SQLite itself checks pointers beyond the page
-  /// (`cell_size_check`).
+  /// SQLite itself checks pointers beyond the page (`cell_size_check`).
   private static func hasShortCells(
     _ page: UnsafeRawBufferPointer, _ start: Int, pointers: Int, payload: Int, most: Int
   ) -> Bool {
@@ -46,8 +44,8 @@ enum PageCheck {
     Int(page[offset]) << 8 | Int(page[offset + 1])
   }
 
-  /// The number of up to nine bytes at `offset`: seven bits in each, the highest first, and all eight of the ninth. A number
-  /// above any valid length is not read to its end.
+  /// Up to nine bytes: seven bits in each, the highest first, and all eight of the ninth. A number above any valid length is not
+  /// read to its end.
   private static func length(_ page: UnsafeRawBufferPointer, _ offset: Int) -> Int {
     var number = 0
     for place in offset..<min(offset + 5, page.count) {
@@ -67,9 +65,7 @@ struct CheckedMethods {
 
   init(isUnchecked: Bool) { self.isUnchecked = isUnchecked }
 
-  /// Puts these methods over those of a file just opened.
-  ///
-  /// - Parameter place: their memory, for as long as the file is open.
+  /// - Parameter place: memory that lasts as long as the file is open.
   static func put(
     over found: UnsafePointer<sqlite3_io_methods>?, at place: UnsafeMutablePointer<CheckedMethods>
   ) -> UnsafePointer<sqlite3_io_methods>? {
@@ -88,8 +84,8 @@ struct CheckedMethods {
     let checked = UnsafeRawPointer(methods).assumingMemoryBound(to: CheckedMethods.self)
     guard let base = checked.pointee.base else { return SQLITE_IOERR }
     let code = base.pointee.xRead(file, bytes, count, offset)
-    // The disk failed, and the bytes are unknown. SQLite would report this code as a damaged file (vdbe.c), and a user would
-    // restore a backup over a sound vault.
+    // The disk failed. SQLite would report this code as a damaged file (vdbe.c), and a user would restore a backup over a sound
+    // vault.
     if code == coffer_sqlite3_ioerr_corruptfs { return coffer_sqlite3_ioerr_read }
     guard code == SQLITE_OK, count >= 512, count & (count - 1) == 0, !checked.pointee.isUnchecked else { return code }
     return PageCheck.accepts(UnsafeRawBufferPointer(start: bytes, count: Int(count))) ? code : SQLITE_CORRUPT

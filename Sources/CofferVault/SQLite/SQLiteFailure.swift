@@ -3,7 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// A failed call of SQLite: its extended result code and the fixed text of that code.
+/// The extended result code of a failed call and its fixed text.
 ///
 /// Not `sqlite3_errmsg`: that text quotes the file's schema, which the author of the file chose.
 struct SQLiteFailure: Error, CustomStringConvertible {
@@ -15,7 +15,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// A call on `connection` that just failed with the extended result code `code` (sqlite.org/rescode.html).
+  /// - Parameter code: an extended result code (sqlite.org/rescode.html).
   init(sqlite code: Int32, _ doing: String, on connection: OpaquePointer?, place: FilePath) {
     let system = sqlite3_system_errno(connection)
     let primary = code & 0xff
@@ -37,7 +37,7 @@ extension StoreError {
     // Too long a value is refused before SQLite sees it: see RecordLimits.
     case SQLITE_TOOBIG: (.damaged, "restore a backup")
     case SQLITE_IOERR: (.io(Errno.ioError.rawValue), "check the disk; nothing was changed")
-    // The other codes mean that a statement does not fit the file's tables. All statements are fixed, so the file is wrong.
+    // A statement does not fit the file's tables. All statements are fixed, so the file is wrong.
     default: (.damaged, "restore a backup")
     }
   }

@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The exact definitions of a vault's tables: SQLite keeps the text that made a table, and opening a vault compares it.
+/// The exact text of a vault's tables: SQLite keeps it, and opening a vault compares it.
 enum Schema {
   /// The format that this version writes, kept as the file's `user_version`.
   static let version = 1
@@ -28,7 +28,6 @@ enum Schema {
     Table("decided", "(txid BLOB PRIMARY KEY, outcome INTEGER NOT NULL, time INTEGER NOT NULL) STRICT, WITHOUT ROWID"),
   ]
 
-  /// Makes the tables in an empty database, within the caller's transaction.
   static func create(on connection: Connection) throws(StoreError) {
     for table in tables { try connection.execute(table.sql) }
     try connection.execute("PRAGMA application_id=\(DatabaseHeader.applicationID)")

@@ -5,13 +5,13 @@ internal import SystemPackage
 
 /// A compiled statement, kept and run many times.
 ///
-/// Bind, then run with ``execute()``, ``first(_:)`` or ``forEach(_:)``. Each resets the statement and clears its parameters at
-/// the end, so no lock and no borrowed memory outlives the call. A step allocates nothing on Swift's side.
+/// Each of ``execute()``, ``first(_:)`` and ``forEach(_:)`` resets the statement and clears its parameters at the end, so no lock
+/// and no borrowed memory outlives the call. A step allocates nothing on Swift's side.
 final class Statement {
   let connection: Connection
   private let handle: OpaquePointer
 
-  /// Compiles `sql`, which must be fixed text: values go in as parameters.
+  /// - Parameter sql: fixed text; values go in as parameters.
   init(_ sql: String, on connection: Connection) throws(StoreError) {
     handle = try connection.prepare(sql)
     self.connection = connection
@@ -26,7 +26,7 @@ final class Statement {
     try check(sqlite3_bind_int64(handle, index, number))
   }
 
-  /// Lends `bytes` as parameter `index` without a copy. They must stay unchanged until the run has ended.
+  /// The bytes must stay unchanged until the run has ended.
   func bind(lending bytes: UnsafeRawBufferPointer, at index: Int32) throws(StoreError) {
     try connection.checkOpen()
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return try bindEmpty(at: index) }
@@ -38,17 +38,15 @@ final class Statement {
     try check(sqlite3_bind_null(handle, index))
   }
 
-  /// An empty blob, because SQLite takes a nil pointer as NULL.
+  /// SQLite takes a nil pointer as NULL.
   private func bindEmpty(at index: Int32) throws(StoreError) { try check(sqlite3_bind_zeroblob(handle, index, 0)) }
 
-  /// Runs a statement without rows.
   func execute() throws(StoreError) {
     defer { reset() }
     connection.limit.begin()
     repeat { try connection.checkOpen() } while try hasRow(sqlite3_step(handle))
   }
 
-  /// The result of `body` for the first row; nil if there is none.
   func first<Result: ~Copyable>(
     _ body: (borrowing Row) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
@@ -59,7 +57,7 @@ final class Statement {
     return try body(Row(handle))
   }
 
-  /// Calls `body` with each row. The row and its bytes are valid only during the call.
+  /// The row and its bytes are valid only during the call.
   func forEach(_ body: (borrowing Row) throws(StoreError) -> Void) throws(StoreError) {
     defer { reset() }
     connection.limit.begin()
@@ -90,7 +88,7 @@ final class Statement {
   }
 }
 
-/// Every statement on a vault's tables. Each is compiled at its first use and kept.
+/// Every statement on a vault's tables, compiled at its first use.
 enum Query: Int, CaseIterable {
   case header, putHeader, headerCopy, putHeaderCopy, state, putState
   case digests, putDigest, deleteDigest
@@ -151,8 +149,8 @@ enum Query: Int, CaseIterable {
 
 /// The current row of a statement, valid until the next step.
 ///
-/// Columns are counted from 0. A column of an unexpected type is ``/CofferPlatform/StoreError/Kind/damaged``: a STRICT table
-/// keeps SQLite from writing one, not a file from holding one.
+/// Columns are counted from 0. A column of an unexpected type is ``/CofferPlatform/StoreError/Kind/damaged``: STRICT tables do
+/// not prevent one in a foreign file.
 struct Row: ~Copyable {
   private let statement: OpaquePointer
 
@@ -169,7 +167,6 @@ struct Row: ~Copyable {
     return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column)))
   }
 
-  /// A BLOB whose length is in `lengths`.
   func blob(_ column: Int32, _ lengths: ClosedRange<Int>) throws(StoreError) -> UnsafeRawBufferPointer {
     let bytes = try blob(column)
     guard lengths.contains(bytes.count) else {
@@ -178,7 +175,6 @@ struct Row: ~Copyable {
     return bytes
   }
 
-  /// A BLOB of exactly `count` bytes.
   func blob(_ column: Int32, count: Int) throws(StoreError) -> UnsafeRawBufferPointer { try blob(column, count...count) }
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }

@@ -5,21 +5,19 @@ internal import SystemPackage
 /// Ends a statement that takes more steps than a file of its size has rows for.
 ///
 /// Crafted pages can refer back to each other. Each is sound by itself, and SQLite reads a dozen of them as a tree of 110^20
-/// rows: only `quick_check` looks for a repeated page (sqlite.org/pragma.html). Where Coffer takes the rows one by one, a scan
-/// ends at the first that does not ascend. Where one statement counts, changes or copies rows, the loop is SQLite's own, and ends
-/// here.
+/// rows: only `quick_check` looks for a repeated page (sqlite.org/pragma.html). A scan in Coffer ends at the first row that does
+/// not ascend. A statement that counts, changes or copies rows loops inside SQLite, and ends here.
 final class StepLimit {
   /// SQLite's steps between two checks of the count: some 10 ms, measured.
   private static let stride: Int32 = 1_000_000
-  /// A row takes at least 6 bytes of a page, a cell of 4 and its place (sqlite.org/fileformat2.html, 1.6), and no statement on a
-  /// vault's tables takes 24 steps for a row.
+  /// A row takes at least 6 bytes of a page (sqlite.org/fileformat2.html, 1.6), and no statement on a vault's tables takes 24
+  /// steps for a row.
   private static let stepsPerByte = 4
 
   private let path: FilePath
   private var strides = 0
   private var mostStrides = 0
 
-  /// - Parameter path: the open database of `handle`.
   init(_ handle: OpaquePointer, of path: FilePath) {
     self.path = path
     let look: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { limit in
@@ -29,7 +27,7 @@ final class StepLimit {
     sqlite3_progress_handler(handle, Self.stride, look, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Removes the handler, because a `handle` that cannot be closed outlives this limit.
+  /// A `handle` that cannot be closed outlives this limit.
   func end(_ handle: OpaquePointer) { sqlite3_progress_handler(handle, 0, nil, nil) }
 
   @inline(__always)
@@ -41,7 +39,7 @@ final class StepLimit {
     return strides > mostStrides
   }
 
-  /// Includes the write-ahead log, which may have the pages of a larger file. If the size is unknown, the most that a vault has.
+  /// Includes the write-ahead log, which may have the pages of a larger file.
   private var fileBytes: Int {
     do throws(StoreError) {
       let log = FilePath(path.string + "-wal")

@@ -4,13 +4,12 @@ internal import CofferStorage
 internal import SystemPackage
 
 extension VaultDatabase {
-  /// Rewrites the file without the pages of deleted rows, durably, outside any transaction. ``emptyLog()`` removes their remains
-  /// in the write-ahead log.
+  /// Durable, outside any transaction. ``emptyLog()`` removes the remains in the write-ahead log.
   func vacuum() throws(StoreError) {
     try connection.execute("VACUUM")
   }
 
-  /// Copies the write-ahead log into the file and cuts it to nothing, outside any transaction.
+  /// Outside any transaction.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if another process was reading.
   func emptyLog() throws(StoreError) {
@@ -24,14 +23,13 @@ extension VaultDatabase {
     }
   }
 
-  /// Writes a copy of this moment's state to a new file at `target`, without a key, and checks it by opening it.
+  /// Writes a copy of this moment's state to a new file at `target`, without a key, and checks it by opening it. After an error
+  /// nothing is left behind.
   ///
   /// - Parameter progress: called after each step with the number of copied pages and their total.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.busy`, `.io`; nothing is left behind
-  ///   then.
   func backUp(to target: FilePath, progress: (Int, Int) -> Void) throws(StoreError) {
     let made = try NewDatabase(at: target).make(Connection.Options()) { copy throws(StoreError) in
-      // One read transaction around all steps: the copy is of one moment, and no writer makes it start again.
+      // One read transaction, so that no writer makes the copy start again.
       try read { () throws(StoreError) in try copyPages(to: copy, progress) }
     }
     let copy = try VaultDatabase.open(made)
@@ -48,7 +46,7 @@ extension VaultDatabase {
     guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
       throw copy.failure(sqlite3_extended_errcode(copy.handle), "begin the copy")
     }
-    // A copy is not checked, so that a damaged file can be kept. Its pages must not stay in the cache as if they were sound.
+    // A damaged file can be copied, too. Its pages must not stay in the cache as if they were sound.
     connection.files.readsPagesUnchecked(true)
     defer {
       connection.files.readsPagesUnchecked(false)
@@ -68,9 +66,8 @@ extension VaultDatabase {
 
   // MARK: What a rotation needs beside reading and writing records
 
-  /// Rewriting gets room for 64 MiB of pages instead of 2: it touches every page in random order, and pages that do not fit go to
-  /// the write-ahead log and back for each row. Measured with 10 000 records: 28 000 writes without. Scanning in the order of the
-  /// file gets 1 MiB.
+  /// Rewriting touches every page in random order and gets room for 64 MiB of pages instead of 2, which spares 28 000 writes for
+  /// 10 000 records, measured. Scanning in the order of the file gets 1 MiB.
   func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError) {
     try withCache(kibibytes: work == .rewriting ? 65_536 : 1024, body)
   }
@@ -79,8 +76,7 @@ extension VaultDatabase {
     let usual = try connection.number("PRAGMA cache_size")
     try connection.execute("PRAGMA cache_size=-\(kibibytes)")
     defer {
-      // To set the size SQLite reads the schema, which may fail. An error would deny the changes of `body`, which hold; ignoring
-      // it costs only memory.
+      // SQLite reads the schema for this, which may fail. An error would deny the changes of `body`, which hold.
       do throws(StoreError) { try connection.execute("PRAGMA cache_size=\(usual)") } catch {}
     }
     return try body()
@@ -88,7 +84,7 @@ extension VaultDatabase {
 
   var canRemoveOldBytes: Bool { true }
   var isRemote: Bool { false }
-  /// After a failed commit, ``Connection/settle(commitThatFailed:_:_:)`` has asked the file.
+  /// ``Connection/settle(commitThatFailed:_:_:)`` has asked the file.
   var hasLostCommit: Bool { false }
 
   /// Includes the log.
@@ -96,10 +92,7 @@ extension VaultDatabase {
     try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
   }
 
-  /// Has SQLite check every page: that each is sound and belongs to one table or to the list of free pages.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged``. SQLite's messages contain the file's own numbers, and are not
-  ///   repeated.
+  /// SQLite's messages contain the file's own numbers, and are not repeated.
   func checkStorage(_ what: String) throws(StoreError) {
     guard try connection.text("PRAGMA quick_check(1)") != "ok" else { return }
     throw StoreError(
@@ -107,14 +100,13 @@ extension VaultDatabase {
       remedy: .copyItems)
   }
 
-  /// Rewrites the file and empties its log, outside any transaction, so that no byte of a deleted row is left in either.
+  /// Outside any transaction.
   ///
   /// SQLite overwrites a deleted row in its place (`secure_delete`), but not the copies that it left on other pages when it moved
   /// the row: of 4 000 removed rows two or three stayed, measured. Only rewriting removes these.
   ///
   /// - Parameter rewriting: false to empty the log only.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` if another process keeps reading or writing, `.noSpace`, `.io`; nothing is
-  ///   lost then.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if another process keeps reading or writing; nothing is lost then.
   func removeOldBytes(rewriting: Bool) throws(StoreError) {
     sqlite3_busy_timeout(connection.handle, scrubPatience)
     defer { sqlite3_busy_timeout(connection.handle, connection.options.busyMilliseconds) }
@@ -126,6 +118,5 @@ extension VaultDatabase {
 /// Pages of one step: 4 MiB, some milliseconds.
 private let pagesOfStep: Int32 = 1024
 
-/// How long to wait for readers before a later write removes old bytes, in milliseconds: a read takes microseconds, and a listing
-/// of a large vault less than this.
+/// Milliseconds to wait for readers before a later write removes old bytes: a listing of a large vault takes less than this.
 private let scrubPatience: Int32 = 2_000

@@ -56,8 +56,7 @@ extension VaultDatabase {
     }
   }
 
-  /// An UPDATE overwrites a row of the same length in place, in one page. A REPLACE removes and inserts, and may move neighboring
-  /// rows both times.
+  /// An UPDATE overwrites a row of the same length in place. A REPLACE may move neighboring rows twice.
   func putRecord(
     at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, over standing: RecordPlace
   ) throws(StoreError) {
@@ -111,7 +110,7 @@ extension VaultDatabase {
   }
 }
 
-/// Keeps the last key of a scan, an index or a transaction, to check that the next is greater.
+/// Keeps the last key of a scan, to check that the next is greater.
 struct IndexOrder {
   private var high: UInt64 = 0
   private var low: UInt64 = 0
@@ -119,7 +118,7 @@ struct IndexOrder {
 
   var bits: Int { Int(high >> 54) }
 
-  /// Takes the next 16 bytes; false unless they are greater than the previous ones.
+  /// - Returns: false unless the next 16 bytes are greater than the previous ones.
   mutating func accepts(_ idx: UnsafeRawBufferPointer) -> Bool {
     let nextHigh = UInt64(bigEndian: idx.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
     let nextLow = UInt64(bigEndian: idx.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
@@ -144,5 +143,4 @@ private func value(_ row: borrowing Row, _ column: Int32) throws(StoreError) -> 
   row.isNull(column) ? nil : try row.blob(column, RowLimits.sealedBytes)
 }
 
-/// The first two bytes of the least index that begins with these ten bits.
 private func firstBytes(_ bits: Int) -> UInt16 { UInt16(truncatingIfNeeded: bits << 6).bigEndian }

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The tables of a vault's file. Checks rows for type and length, not for meaning: their content is sealed, and this has no key.
+/// The tables of a vault's file. Checks rows for type and length only: their content is sealed, and this has no key.
 ///
 /// Used from one thread at a time, like its ``Connection``.
 final class VaultDatabase: VaultRows {
@@ -15,7 +15,7 @@ final class VaultDatabase: VaultRows {
   private var stateBefore: [UInt8]?
   private var hasSwept = false
 
-  /// The resolved path: absolute, without symbolic links, so that one vault has one path.
+  /// Absolute, without symbolic links, so that one vault has one path.
   var path: FilePath { connection.path }
   let place: VaultPlace
 
@@ -24,7 +24,7 @@ final class VaultDatabase: VaultRows {
   /// Opens the vault at `path` after all outside checks: folder, file, side files, kind of file, tables.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied`,
-  ///   `.busy`, `.readOnly` (the file cannot be written and `options` do not say read only), `.io`.
+  ///   `.busy`, `.readOnly` (unless the options say read only), `.io`.
   static func open(
     _ path: FilePath, _ options: Connection.Options = .init()
   ) throws(StoreError) -> sending VaultDatabase {
@@ -39,8 +39,7 @@ final class VaultDatabase: VaultRows {
     return try VaultDatabase(Connection(file, options))
   }
 
-  /// Opens the vault at `path`, read only if it cannot be written. Every write then throws
-  /// ``/CofferPlatform/StoreError/Kind/readOnly``.
+  /// Opens an unwritable vault read only.
   ///
   /// - Parameter isBrief: whether it is closed soon. On a full disk others then wait meanwhile, because there is no room for
   ///   SQLite's shared memory.
@@ -59,7 +58,7 @@ final class VaultDatabase: VaultRows {
     }
   }
 
-  /// Opens the file alone if it is this user's and nothing stands beside it, in a folder that is unsafe for SQLite's files.
+  /// Opens this user's file alone, if nothing stands beside it, in a folder that is unsafe for SQLite's files.
   ///
   /// - Throws: `error` if this does not help.
   private static func openFile(
@@ -72,7 +71,6 @@ final class VaultDatabase: VaultRows {
     return try VaultDatabase(Connection(file, .init(access: .readOnly, openFolder: error)))
   }
 
-  /// Takes a connection to a file with a vault's tables, and checks them.
   init(_ connection: Connection) throws(StoreError) {
     self.connection = connection
     place = connection.options.isMirror ? .mirror(connection.path) : .file(connection.path)
@@ -81,7 +79,6 @@ final class VaultDatabase: VaultRows {
     _ = try connection.files.isLogInPlace()
   }
 
-  /// Takes a connection whose current transaction made the tables.
   init(creatingOn connection: Connection) {
     self.connection = connection
     place = .file(connection.path)
@@ -126,7 +123,7 @@ final class VaultDatabase: VaultRows {
       throw error
     }
     try connection.commit { () throws(StoreError) in try hasWritten(since: stateBefore) }
-    // The commit is made: an error from here on must not say that nothing was changed.
+    // The commit is made, and an error must not deny that.
     let isInPlace: Bool
     do throws(StoreError) {
       isInPlace = if try connection.files.isLogInPlace() { try connection.file.isInPlace() } else { false }
@@ -149,7 +146,7 @@ final class VaultDatabase: VaultRows {
 
   func rollBack() { connection.rollBack() }
 
-  /// Removes remains of killed commands beside the vault: sealed copies, perhaps under an old key.
+  /// Sealed copies that killed commands left beside the vault, perhaps under an old key.
   private func sweepOnce() {
     guard !hasSwept else { return }
     hasSwept = true
@@ -168,7 +165,7 @@ final class VaultDatabase: VaultRows {
 
   func dataVersion() throws(StoreError) -> Int64 { try connection.dataVersion() }
 
-  /// Checks the tables again if they were changed since, which only a VACUUM may have done.
+  /// Only a VACUUM may have changed the tables.
   func recheckSchema() throws(StoreError) {
     guard try connection.number("PRAGMA schema_version") != schemaVersion else { return }
     schemaVersion = try SchemaCheck.run(on: connection)
@@ -191,16 +188,13 @@ final class VaultDatabase: VaultRows {
 extension VaultDatabase {
   /// Creates a vault file at `path`, whose first rows `fill` writes in the transaction that makes the tables.
   ///
-  /// The file appears under its name once it is complete and durable. On any error except those of ``OpenFolder/synchronize()``,
-  /// nothing is left behind.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`, and the errors of
-  ///   `fill`.
+  /// The file appears once it is complete and durable. On any error except those of ``OpenFolder/synchronize()``, nothing is left
+  /// behind.
   static func create(
     at path: FilePath, _ options: Connection.Options = .init(), fill: (VaultDatabase) throws(StoreError) -> Void
   ) throws(StoreError) -> sending VaultDatabase {
     let made = try NewDatabase(at: path).make(options) { connection throws(StoreError) in
-      // The system's SQLite may have been built with defaults other than those of the format.
+      // The system's SQLite may have been built with other defaults.
       for pragma in ["page_size=4096", "auto_vacuum=NONE", "encoding='UTF-8'"] { try connection.execute("PRAGMA \(pragma)") }
       // A draft whose commit failed is thrown away in any case.
       try connection.write {
@@ -217,7 +211,7 @@ extension VaultDatabase {
     }
   }
 
-  /// Removes the closed vault that was just made at `path` and that nobody knows yet. If it cannot be removed, it stays whole.
+  /// For a closed vault that nobody knows yet. If it cannot be removed, it stays whole.
   static func remove(_ path: FilePath) {
     // The vault first: side files without it would be taken for a part of the next one.
     guard path.withPlatformString({ unlink($0) }) == 0 else { return }

@@ -3,8 +3,6 @@ internal import CofferStorage
 internal import SystemPackage
 
 extension VaultPlace {
-  /// Opens the place.
-  ///
   /// - Parameter patience: how long to wait for another writer, in milliseconds; nil for the place's default.
   func rows(patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
     try checkIsNoMirror()
@@ -17,7 +15,7 @@ extension VaultPlace {
     }
   }
 
-  /// Opens the place, read only for an unwritable file. See ``VaultDatabase/openToRead(_:isBrief:)``.
+  /// See ``VaultDatabase/openToRead(_:isBrief:)``.
   ///
   /// - Parameter patience: how long to wait for a server, in milliseconds; nil for the place's default.
   func rowsToRead(isBrief: Bool = true, patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
@@ -42,9 +40,7 @@ extension VaultPlace {
   /// A refresh takes longer than opening, so refreshes cannot interfere again and again.
   private static let triesOfMirror = 10
 
-  /// Opens the mirror at `path`. The connection keeps that file even if a refresh replaces it.
-  ///
-  /// - Throws: the errors of ``VaultDatabase/open(_:_:)``; ``/CofferPlatform/StoreError/Kind/noVault`` if there is none.
+  /// The connection keeps its file even if a refresh replaces it.
   static func openMirror(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
     var options = Connection.Options(access: .readOnly)
     options.isMirror = true

@@ -2,15 +2,14 @@ internal import CCofferSQLite
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Replaces all of a vault's content in one transaction of SQLite's: other processes that have the file open see a commit. If a
-/// file were renamed over theirs, they would write to one without a name, and the last of them to close would remove the new
-/// file's write-ahead log.
+/// Replaces all of a vault's content in one transaction of SQLite's, which other processes see as a commit. After a rename they
+/// would write to a file without a name, and the last of them to close would remove the new file's write-ahead log.
 final class VaultReplacement {
   private var backup: OpaquePointer?
   private let target: VaultDatabase
   private let source: VaultDatabase
 
-  /// Begins: from here on, nobody else writes to `target`. `source` may still be changed by its own connection.
+  /// From here on, nobody else writes to `target`.
   init(of target: VaultDatabase, by source: VaultDatabase) throws(StoreError) {
     let connection = target.connection
     guard let backup = sqlite3_backup_init(connection.handle, "main", source.connection.handle, "main") else {
@@ -26,11 +25,11 @@ final class VaultReplacement {
     guard code == SQLITE_OK else { throw connection.failure(code, "replace the vault") }
   }
 
-  /// Copies all of the source; SQLite commits with the last page.
+  /// SQLite commits with the last page.
   ///
   /// - Throws: ``/CofferPlatform/StoreError``; the target is unchanged then, unless that is `.outcomeUnknown`.
   func commit() throws(StoreError) {
-    // Read before the step: once the step failed, nothing may stand between it and the replacing commit.
+    // Once the step failed, nothing may stand between it and the replacing commit.
     let state = try source.read { () throws(StoreError) in try source.stateBytes() }
     let code = sqlite3_backup_step(backup, -1)
     guard code != SQLITE_DONE else { return }
