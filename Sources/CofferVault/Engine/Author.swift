@@ -12,14 +12,14 @@ package struct Author: Sendable, Equatable {
     self.program = program
   }
 
-  /// The author of a new entry: this process, unless it acts for another one.
+  /// This process, unless it acts for another one.
   static var current: Author {
     represented ?? Author(user: UInt32(getuid()), process: UInt32(getpid()), program: name)
   }
 
   @TaskLocal private static var represented: Author?
 
-  // The last part of the first argument, never a path. Cached, because a transaction may have many entries.
+  // Never a path. Cached, because a transaction may have many entries.
   private static let name: String = {
     let place = CommandLine.arguments.first ?? ""
     return place.split(separator: "/").last.map(String.init) ?? ""

@@ -4,7 +4,6 @@ internal import FoundationEssentials
 internal import SystemPackage
 
 extension ItemHistory {
-  /// Stores the content `revision` of `name` as the present one.
   func revert(
     _ name: ItemName, to revision: UInt64, if condition: WriteCondition, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
@@ -25,7 +24,7 @@ extension ItemHistory {
     }
   }
 
-  /// Restores the last kept deletion of `name`: an item with the fields that were deleted with it.
+  /// Restores the last kept deletion of `name`, an item with the fields that were deleted with it.
   func undelete(_ name: ItemName, _ change: inout Change) throws(StoreError) -> VaultItem {
     let index = items.index(of: name)
     guard try records.touch(items.bucket(of: index), change).record(at: index) == nil else {
@@ -49,7 +48,7 @@ extension ItemHistory {
     return items.item(restored)
   }
 
-  /// Makes a deleted content the present one, with a new id if its id is among `living`.
+  /// A content whose id is among `living` gets a new one.
   private func restore(_ note: RecordNote, _ living: Set<UUID>, _ change: inout Change) throws(StoreError) -> RecordMeta {
     let highest = try records.highestRevision(of: note.present, &change)
     let next = try view.checked { () throws(FormatError) in try FileCounter.next(highest, "revision of an item") }
@@ -67,9 +66,8 @@ extension ItemHistory {
     return restored
   }
 
-  /// Removes old contents of one item and its fields, of one field, or of all.
-  ///
-  /// - Returns: how many.
+  /// - Parameter name: an item with its fields, or one field; nil for all.
+  /// - Returns: the number of removed contents.
   func prune(_ rule: PruneRule, of name: ItemName?, _ change: inout Change) throws(StoreError) -> Int {
     var notes: [RecordNote]
     if let name {
@@ -124,7 +122,6 @@ extension ItemHistory {
 }
 
 extension [RecordNote] {
-  /// The highest revision of the record at `present`.
   fileprivate func last(of present: RecordIndex) -> RecordNote? {
     filter { $0.present == present }.max { $0.revision < $1.revision }
   }

@@ -12,8 +12,8 @@ struct ItemHistory {
 
   // MARK: What a write keeps
 
-  /// Keeps `old`, which `next` is about to replace, as a former content if `next` keeps any, and removes those that are no longer
-  /// among the last `history` revisions.
+  /// Keeps `old` as a former content if `next` keeps any, and removes those that are no longer among the last `history`
+  /// revisions.
   func keep(_ old: RecordMeta, at index: RecordIndex, replacedBy next: RecordMeta, _ change: inout Change) throws(StoreError) {
     guard old.history > 0 || next.history > 0 else { return }
     if next.history > 0, !old.itemMetadata.isSessionItem { try copy(index, in: .present, &change) { $0.become(.former) } }
@@ -25,7 +25,7 @@ struct ItemHistory {
     }
   }
 
-  /// Keeps the current record at `index`, about to be deleted as of `moment`, so that it can be restored until then.
+  /// Keeps the record at `index`, about to be deleted as of `moment`, so that it can be restored until then.
   ///
   /// A clock behind the vault's last write gives no date. Such a deletion stays until it is pruned.
   func keepDeleted(_ index: RecordIndex, until: UInt64, at moment: UInt64, _ change: inout Change) throws(StoreError) {
@@ -36,10 +36,9 @@ struct ItemHistory {
     }
   }
 
-  /// A clock so far ahead of the last commit may be wrong, and nothing is removed for it unasked. In milliseconds: 30 days.
+  /// A clock so far ahead of the last commit may be wrong, so nothing is removed unasked. In milliseconds: 30 days.
   private static let clockTolerance: UInt64 = 30 * 24 * 3_600_000
 
-  /// Removes the contents in the bucket of `index` that can no longer be restored.
   func dropExpired(beside index: RecordIndex, _ change: inout Change) throws(StoreError) {
     guard view.now < view.state.time + Self.clockTolerance else { return }
     let notes = try records.notes(inBucket: RecordTable.old.bucket(of: index), lenient: true, &change)
@@ -50,8 +49,7 @@ struct ItemHistory {
     }
   }
 
-  /// The contents of one record to remove: deleted ones after their time, and with the last deletion of a record without a
-  /// present content, its whole history.
+  /// Deleted contents after their time, and with the last deletion of a record without a present content, its whole history.
   func expired(
     _ notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
   ) throws(StoreError) -> [RecordNote] {
@@ -68,7 +66,7 @@ struct ItemHistory {
     return until <= view.now
   }
 
-  /// Stores the record at `index` again, under another description of the same value.
+  /// Under another description of the same value.
   @discardableResult
   func copy(
     _ index: RecordIndex, in table: RecordTable, _ change: inout Change, _ edit: (inout RecordMeta) -> Void
@@ -90,8 +88,7 @@ struct ItemHistory {
     return meta
   }
 
-  /// Removes the history of the item at `item` and of its fields, or only that of the record at `present`; false if there is
-  /// none.
+  /// With the history of the item's fields, or only that of the record at `present`; false if there is none.
   @discardableResult
   func forget(_ item: RecordIndex, only present: RecordIndex? = nil, _ change: inout Change) throws(StoreError) -> Bool {
     var hasForgotten = false
@@ -103,7 +100,7 @@ struct ItemHistory {
 
   // MARK: Another name
 
-  /// The former contents of the record at `index` since it was last made, the oldest first.
+  /// Since the record was last made, the oldest first.
   func past(of meta: RecordMeta, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> [RecordNote] {
     guard meta.history > 0 else { return [] }
     let all = try records.notes(of: meta.address.item.index(view.keys), in: .old, &change).filter { $0.present == index }
@@ -124,7 +121,7 @@ struct ItemHistory {
 
   // MARK: Looking back
 
-  /// The known contents of `name`, the newest first.
+  /// The newest first.
   func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     let index = items.index(of: name)
@@ -157,8 +154,7 @@ struct ItemHistory {
     return form
   }
 
-  /// The deleted items and fields that can be restored, by name. A field that was deleted with its item is omitted, because it is
-  /// restored with it.
+  /// By name. A field that was deleted with its item is omitted, because it is restored with it.
   func deleted(service: String?) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     var newest: [RecordIndex: RecordMeta] = [:]

@@ -5,7 +5,6 @@ internal import CofferStorage
 /// memory is wiped with the open vault.
 struct ItemIndex {
   private var pages = [DescriptionPage?](repeating: nil, count: DigestTree.buckets)
-  /// The digest under which each page was read.
   private var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
   /// The buckets that were read again since the order was made.
   private var changed: Set<Int> = []
@@ -13,10 +12,10 @@ struct ItemIndex {
   private var size = 0
   private(set) var isTooLarge = false
 
-  /// The most bytes of guarded memory: some 300 000 items. A larger vault has no index.
+  /// Guarded memory for some 300 000 items. A larger vault has no index.
   private static let mostBytes = 64 << 20
 
-  /// Reads the changes of at most `most` buckets; true once the index is complete. Within a read transaction.
+  /// True once the index is complete. Within a read transaction.
   mutating func update(_ items: ItemTable, most: Int = .max) throws(StoreError) -> Bool {
     var left = most
     for bucket in RecordTable.present.buckets where digests[bucket] != items.view.tree.digests[bucket] {
@@ -41,7 +40,7 @@ struct ItemIndex {
     changed.insert(bucket)
   }
 
-  /// All descriptions, by name. Call ``update(_:most:)`` first.
+  /// By name. Call ``update(_:most:)`` first.
   mutating func descriptions(place: String) -> ItemDescriptions {
     let all = ItemDescriptions(pages: pages, order: [], place: place)
     if !changed.isEmpty {
@@ -78,7 +77,7 @@ struct ItemIndex {
 }
 
 extension ItemTable {
-  /// Initial bytes of a bucket's page: in most vaults a bucket has an item or two.
+  /// In most vaults a bucket has an item or two.
   private static let firstPage = 512
 
   func page(of bucket: Int) throws(StoreError) -> DescriptionPage {
@@ -90,7 +89,7 @@ extension ItemTable {
     return page
   }
 
-  /// Lends the encoded description of each item in a bucket, or of each field, unordered.
+  /// Lends the encoded descriptions, unordered.
   func forEachDescription(
     in bucket: Int, ofFields: Bool = false, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -107,7 +106,7 @@ extension ItemTable {
     let matcher = ItemMatcher(query)
     var found = ItemDescriptions(place: view.place.description)
     guard !query.ofFields || view.state.counts.fields > 0 else { return found }
-    // The rows of a bucket are together in the file, and each is read once.
+    // Each row is read once, in the order of the file.
     try view.database.working(.scanning) { () throws(StoreError) in
       try view.scanning(.present, .metadata) { () throws(StoreError) in
         for bucket in view.tree.filled(.present) {
@@ -129,7 +128,7 @@ extension OpenVault {
     return all.find(query)
   }
 
-  /// The items of `service` that a logout removes. Reads no values.
+  /// Reads no values.
   func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
     var marked: [String: RecordVersion] = [:]
     for item in try find(ItemQuery(service: service)).items() where item.metadata.isSessionItem {
@@ -138,13 +137,12 @@ extension OpenVault {
     return marked
   }
 
-  /// All items, from the index; nil if there is none.
   func indexed() throws(StoreError) -> ItemDescriptions? {
     guard try prepareIndex(), index?.isTooLarge == false else { return nil }
     return index?.descriptions(place: view.place.description)
   }
 
-  /// Reads the changes of at most `most` buckets into the index; true once it is complete, or if there is none.
+  /// True once the index is complete, or if there is none.
   func prepareIndex(most: Int = .max) throws(StoreError) -> Bool {
     guard options.keepsIndex, index?.isTooLarge != true else { return true }
     // Taken out during the read, so that an error drops the index: the vault may turn out to be another one.

@@ -10,8 +10,7 @@ struct ItemMove {
   private var records: RecordSet { items.records }
   private var history: ItemHistory { items.history }
 
-  /// Moves the record of `name` to another name, with its fields and their history. Replaces an item of that name, with its
-  /// fields.
+  /// With its fields and their history. Replaces an item of the new name, with its fields.
   func move(
     _ name: ItemName, to new: ItemName, if condition: WriteCondition, _ change: inout Change
   ) throws(StoreError) -> VaultItem {

@@ -21,8 +21,7 @@ extension ItemTable {
     return Target(name: name, index: index, old: old)
   }
 
-  /// Seals `value` under its description, at the next revision, in place of the record at `target`, which is kept if the
-  /// description says so.
+  /// The record at `target` is kept if the description says so.
   ///
   /// - Parameter above: the number of revisions to leave free for previous versions that follow.
   func store(
@@ -49,7 +48,7 @@ extension ItemTable {
     return meta
   }
 
-  /// Whether a record, or its item, ends with a session. Nothing of such a record is kept.
+  /// Of the record or its item. Nothing of such a record is kept.
   func endsWithSession(
     _ meta: RecordMeta, _ name: ItemName, _ change: inout Change
   ) throws(StoreError) -> Bool {
@@ -60,7 +59,6 @@ extension ItemTable {
     return try self.meta(item, id, of: name.item).itemMetadata.isSessionItem
   }
 
-  /// Checks that a new field's item exists and has room.
   func checkRoom(for name: ItemName, _ change: inout Change) throws(StoreError) {
     guard !name.field.isEmpty else { return }
     let item = index(of: name.item)
@@ -75,7 +73,7 @@ extension ItemTable {
     }
   }
 
-  /// The next revision at `target`: above all that were ever known under its name.
+  /// Above all revisions that were ever known under this name.
   private func revision(after target: Target, above: Int, _ change: inout Change) throws(StoreError) -> UInt64 {
     // A present content has the highest revision. After a kept deletion the count continues.
     let last: UInt64
@@ -97,8 +95,7 @@ extension ItemTable {
     return item(try store(meta, form.bytes, at: target, &change))
   }
 
-  /// The description of the new content. An empty label or empty attributes are taken from the old one, but not its expiry, which
-  /// belonged to the old value.
+  /// An empty label or empty attributes are taken from the old description, but not its expiry, which belonged to the old value.
   private func description(of form: SecretForm, _ name: ItemName, replacing old: RecordMeta?) -> RecordMeta {
     var meta = RecordMeta(
       revision: 0, id: old?.id ?? .random(), service: name.service, account: name.account, field: name.field,
@@ -113,7 +110,6 @@ extension ItemTable {
     return meta
   }
 
-  /// Replaces any present record by one of another name or vault.
   func adopt(
     _ meta: RecordMeta, _ value: borrowing SecretBytes, at target: Target, above: Int = 0, _ change: inout Change
   ) throws(StoreError) -> RecordMeta {

@@ -13,10 +13,9 @@ struct LostCommit {
     try LostAnswer(unknown, of: "the change", at: view.place.description).settle { () throws(StoreError) in try look(for: lost) }
   }
 
-  /// Whether `lost` is in effect, according to its row of the log, which keeps the commit's id through a change of key; nil if
-  /// the row is gone. The look holds the lock of all writers, because a commit on its way holds that lock until it is made or
-  /// given up, and a look without it can miss it. The look also commits, and so waits for the standby: a restarted server no
-  /// longer waits with the lost commit.
+  /// Whether the log has the commit's row, with the id that a change of key preserves; nil if the row is gone. A commit on its
+  /// way holds the lock of all writers until it is made or given up, so a look without that lock can miss it. The look also
+  /// commits, and so waits for the standby: a restarted server no longer waits with the lost commit.
   private func look(for lost: SealedChange) throws(StoreError) -> Bool? {
     view.forgetHeader()
     try view.readPin()

@@ -6,14 +6,12 @@ internal import CofferStorage
 /// Never throws: the commit that left the bytes is made, and a later write reports or removes the rest.
 final class OldBytes {
   /// A larger file keeps SQLite's moved copies of removed contents until the key is rotated, because rewriting takes memory for
-  /// the whole file, and time in proportion.
+  /// the whole file.
   private static let mostRewritten: Int64 = 64 * 1024 * 1024
 
-  /// The header under which the file is too damaged to be rewritten.
   private var hopeless: Digest32?
   /// Why the old bytes cannot be removed, not even by a later write.
   private var unscrubbable: StoreError?
-  /// Whether this vault removed contents for good, and has not tried since to remove their bytes.
   private var areOwed = false
   /// The header under which this vault removed everything that the mark stands for. No older key opens any of it.
   private var removedUnder: Digest32?
@@ -22,7 +20,7 @@ final class OldBytes {
   private var tried: Digest32?
   private var pace = ScrubPace()
 
-  /// Removes the remains of a commit. Every writer does this, because the one who left them may have died.
+  /// Every writer does this, because the one who left the remains may have died.
   ///
   /// - Parameter sealed: the commit just made, if any.
   func remove(after sealed: SealedChange?, from vault: OpenVault) {
@@ -44,7 +42,7 @@ final class OldBytes {
   /// For use outside writes.
   func removeOwedWhenDue(from vault: OpenVault) { if areOwed { removeWhenDue(from: vault) } }
 
-  /// Removes remains of this vault's own removals before it is closed.
+  /// Before the vault is closed.
   func removeOwed(from vault: OpenVault) {
     guard areOwed, vault.view.database.canRemoveOldBytes, vault.view.state.scrub, vault.view.keys.isIntact,
       hopeless != vault.view.headerDigest
@@ -74,7 +72,7 @@ final class OldBytes {
     }
   }
 
-  /// The error for old bytes that stay in the damaged file at `path`; nil if there are none.
+  /// Nil if there are none.
   func unscrubbed(_ place: String) -> StoreError? {
     guard let reason = unscrubbable.take() else { return nil }
     return StoreError(
@@ -83,8 +81,7 @@ final class OldBytes {
       underlying: reason.underlying ?? reason, remedy: .leaveVault)
   }
 
-  /// Rewrites the file without its free pages and empties the write-ahead log. The state then says that it is done, unless
-  /// somebody has committed meanwhile and may so have left new old bytes.
+  /// The state then says that it is done, unless somebody has committed meanwhile and may so have left new old bytes.
   private func scrub(_ vault: OpenVault) throws(StoreError) {
     let view = vault.view
     guard try view.database.isInPlace() else { return }
@@ -101,7 +98,7 @@ final class OldBytes {
   }
 }
 
-/// Limits how often a file is rewritten, for a program that removes many items one after the other.
+/// For a program that removes many items one after the other.
 struct ScrubPace {
   /// At most one part in so many of the time is spent on it.
   static let share = 20
@@ -110,7 +107,6 @@ struct ScrubPace {
 
   func allows(_ now: ContinuousClock.Instant) -> Bool { next.map { now >= $0 } ?? true }
 
-  /// Notes a successful or failed attempt.
   mutating func note(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant) {
     next = end + (end - start) * (Self.share - 1)
   }

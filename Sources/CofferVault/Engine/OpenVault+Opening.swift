@@ -62,8 +62,8 @@ extension OpenVault {
 
   /// Opens the vault at `path` with the first slot that `credentials` open.
   ///
-  /// No transaction is held while Argon2id runs. If another process rotates the key meanwhile, the opened slot follows to the new
-  /// key by its kept secret.
+  /// No transaction is held while Argon2id runs. If another process rotates the key meanwhile, the slot follows by its kept
+  /// secret.
   static func unlock(
     _ place: VaultPlace, with credentials: consuming Credentials, options: VaultOptions = .withoutPins,
     trust: Trust = .everyAnchor,
@@ -75,7 +75,7 @@ extension OpenVault {
       clock: clock)
   }
 
-  /// - Parameter mirror: the watch over these rows, if they are a mirror's and there are pins.
+  /// - Parameter mirror: nil for a vault that is no mirror.
   static func unlock(
     over database: any VaultRows, with credentials: consuming Credentials, options: VaultOptions, trust: Trust,
     mirror: PinWatch? = nil, clock: @escaping @Sendable () -> Date = { Date() }
@@ -131,8 +131,7 @@ extension OpenVault {
     var asksPin: Bool { self == .everyAnchor || self == .joining }
   }
 
-  /// The claim of the vault at `path` about its key, for a person to compare. Nothing is remembered. The claim must agree with
-  /// all that is known of the vault.
+  /// For a person to compare. Nothing is remembered. The claim must agree with all that is known of the vault.
   static func claim(
     of place: VaultPlace, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> Invitation {
@@ -146,7 +145,7 @@ extension OpenVault {
     return Invitation(vault: VaultID(bytes: header.vault.bytes), key: known.keys.epochMark)
   }
 
-  /// The slot that `credentials` open. Passphrases are hashed one at a time.
+  /// Passphrases are hashed one at a time.
   static func search(
     _ header: VaultHeader, with credentials: consuming Credentials, _ options: VaultOptions, _ place: VaultPlace
   ) throws(StoreError) -> OpenSlot {
@@ -158,7 +157,7 @@ extension OpenVault {
     }
   }
 
-  /// The watch over the vault of `header`, before any secret is used; nil if the options name no folder of pins.
+  /// Before any secret is used; nil if the options name no folder of pins.
   private static func watch(
     _ header: VaultHeader, at place: VaultPlace, _ options: VaultOptions, _ trust: Trust
   ) throws(StoreError) -> PinWatch? {
@@ -185,7 +184,6 @@ extension OpenVault {
       remedy: trust == .pinIsAccepted ? .acceptInvited : .expectVault)
   }
 
-  /// Compares the state just read with the options and the pin, and remembers it.
   private func begin(_ pins: PinWatch?, _ trust: Trust) throws(StoreError) {
     let (state, key) = (view.state, view.keys.epochMark)
     try options.check(generation: state.generation, at: view.place)
@@ -197,7 +195,6 @@ extension OpenVault {
     begin(pins)
   }
 
-  /// Remembers a new vault in place of any earlier one.
   func watchCreated(in folder: FilePath?) {
     guard let folder else { return }
     do throws(StoreError) {
@@ -256,7 +253,7 @@ extension VaultOptions {
       cure: "put the expected vault back, or expect this one if it is right")
   }
 
-  /// Compares the epoch that a vault's file states in the clear with the invitations.
+  /// The epoch is in the clear.
   func check(epoch found: UInt64, at place: VaultPlace) throws(StoreError) {
     guard let newest = invitations.max(by: { $0.epoch < $1.epoch }), newest.epoch > found else { return }
     let anchor = try StoredParts.checked(place) { () throws(FormatError) in try newest.anchor() }

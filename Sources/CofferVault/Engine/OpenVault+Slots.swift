@@ -11,7 +11,7 @@ extension OpenVault {
     return try slots.slot(SlotSummary.ID(bytes: id.bytes)).summary
   }
 
-  /// Commits a change of slots that keeps the vault's key.
+  /// Keeps the vault's key.
   ///
   /// - Parameter scrubs: whether somebody who should no longer open the old header still can, so that it must leave the file.
   func changeSlots(
@@ -29,8 +29,7 @@ extension OpenVault {
     }
   }
 
-  /// Gives the vault a new key, and seals it to the slots of `plan`, in one transaction. The old key then opens nothing of this
-  /// file.
+  /// In one transaction, after which the old key opens nothing of this file.
   func rotate(_ plan: borrowing SlotPlan, _ progress: (Int, Int) -> Void) throws(StoreError) -> SlotReport {
     let rotation = Rotation(view: view, items: items, slots: slots, log: log)
     var before: [VaultStatus.Slot] = []
@@ -44,8 +43,7 @@ extension OpenVault {
     return SlotReport(slots: after, removed: before.filter { slot in !after.contains { $0.summary.id == slot.summary.id } })
   }
 
-  /// Raises the cost of the slot that opened the vault, once, after a write: reads never write, and a write shows that the file
-  /// may be written.
+  /// Only once, after a write: reads never write, and a write shows that the file may be written.
   ///
   /// Never throws: the caller's write is committed.
   func raiseCostOnce() {
@@ -72,7 +70,7 @@ extension OpenVault {
     }
   }
 
-  /// Runs a write transaction that may replace the header. After a failure the next operation reads the file again.
+  /// After a failure the next operation reads the file again.
   private func changingHeader(_ body: (inout Change) throws(StoreError) -> Void) throws(StoreError) {
     do { try write { (_, change) throws(StoreError) in try body(&change) } } catch {
       view.forgetHeader()
@@ -80,8 +78,8 @@ extension OpenVault {
     }
   }
 
-  /// Commits this restored or rebuilt state under a new key of `epoch` and the header that `header` makes for it. Its generation
-  /// is above all that this machine knows of, so that nobody who saw the newer history takes it for an old file.
+  /// Commits this restored or rebuilt state under a new key of `epoch`. Its generation is above all that this machine knows of,
+  /// so that nobody who saw the newer history takes it for an old file.
   func commit(
     _ event: LogEntry.Event, above known: UInt64, as replica: ReplicaID, after former: ReplicaID?, epoch: UInt64,
     header: (borrowing VaultKey, borrowing Subkeys) throws(StoreError) -> VaultHeader

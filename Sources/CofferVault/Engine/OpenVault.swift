@@ -13,12 +13,11 @@ final class OpenVault {
   let log: VaultLog
   let options: VaultOptions
   var index: ItemIndex?
-  /// The log entry for the unlocking, written with this process's first write.
+  /// Written with this process's first write.
   private var unlocking: LogEntry?
   let oldBytes = OldBytes()
 
-  /// Takes a header that `slot` opened. Within a read transaction: verifies that its key comes from that of each anchor, state
-  /// and digests.
+  /// Within a read transaction: verifies that the key comes from that of each anchor, state and digests.
   init(
     database: any VaultRows, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
     pin: Anchor?, options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date
@@ -30,8 +29,6 @@ final class OpenVault {
     self.options = options
   }
 
-  /// Runs `body` in one read transaction over a current, verified state.
-  ///
   /// A mismatch may come from this process's memory of an older state. So everything is read again once, and a second mismatch
   /// means tampering.
   func read<Result>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
@@ -55,13 +52,12 @@ final class OpenVault {
 
   func refreshNow() throws(StoreError) { try read { (_) throws(StoreError) in } }
 
-  /// Runs `body` in one write transaction and commits its change.
   func write<Result>(_ body: (OpenVault, inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var sealed: SealedChange?
     var outcome: Result?
     let result: Result
-    // Before the transaction: every pinned commit was made before it was pinned, so a state read later cannot be older.
+    // Every pinned commit was made before it was pinned, so a state read later cannot be older.
     try view.readPin()
     do {
       result = try view.database.write { () throws(StoreError) in
@@ -89,7 +85,7 @@ final class OpenVault {
     return result
   }
 
-  /// Runs `body` like ``write(_:)``, but rolls back instead of committing.
+  /// Rolls back instead of committing.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try checkKeys()
     try view.readPin()
@@ -127,7 +123,7 @@ final class OpenVault {
     }
   }
 
-  /// A file that was moved or replaced stays open here. A write to it would be lost, and a read would return old data.
+  /// A write to a moved or replaced file would be lost, and a read would return old data.
   private func checkPlace() throws(StoreError) {
     guard try view.database.isInPlace() else {
       throw StoreError(
@@ -136,7 +132,7 @@ final class OpenVault {
     }
   }
 
-  /// Drops the record of a decided transaction, which no seal covers.
+  /// No seal covers the record.
   func forget(_ transaction: TransactionID) throws(StoreError) {
     try checkKeys()
     try view.pins?.checkWritable()
@@ -180,13 +176,13 @@ final class OpenVault {
       removesForGood: change.removesForGood, hadOldBytes: view.state.scrub)
   }
 
-  /// Uses the machine's memory of the vault from now on, and logs the unlocking with the first write.
+  /// Logs the unlocking with the first write.
   func begin(_ pins: PinWatch?) {
     view.pins = pins
     unlocking = LogEntry(.unlocked, by: .current, time: view.now, detail: view.slot.id.bytes)
   }
 
-  /// Checks everything without decrypting a record; see ``UnlockedVault/verify(progress:)``.
+  /// Decrypts no record; see ``UnlockedVault/verify(progress:)``.
   func verify(_ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
     try Verification(view: view).run(log, progress)
   }
@@ -200,7 +196,7 @@ final class OpenVault {
 }
 
 extension StoreError.Kind {
-  /// Whether a second look may show that nothing is wrong, because another process may have committed since.
+  /// Another process may have committed since.
   fileprivate var mayBeOfAnOlderMemory: Bool {
     switch self {
     case .tampered, .rolledBack, .forked: true
@@ -209,24 +205,21 @@ extension StoreError.Kind {
   }
 }
 
-/// The changes of a write transaction before they are sealed.
 struct Change {
-  /// The new lists of the touched buckets. Each was verified against its digest before its first change.
+  /// Each was verified against its digest before its first change.
   var lists: [Int: BucketList] = [:]
   var hasTouchedPast = false
-  /// The new notes of the touched buckets.
   var notes: [Int: [RecordNote]] = [:]
-  /// Records added less records removed.
   var added = RecordCounts.Change()
   var events: [LogEntry] = []
   private var commit: CommitID?
   /// The least generation of the commit: one above another history that it replaces.
   var leastGeneration: UInt64 = 0
-  /// The author of the commit, if not the pin's replica.
+  /// Nil means the pin's replica.
   var replica: ReplicaID?
-  /// The former replica id of this machine, if the commit has a new one: until the pin has the new id, it looks for this one.
+  /// Set if the commit has a new replica id: until the pin has that, it looks for this one.
   var formerReplica: ReplicaID?
-  /// Whether contents were removed of which no byte may be left in the file or its log.
+  /// No byte of the removed contents may be left in the file or its log.
   var removesForGood = false
   /// The state changes only its mark about old bytes, without a log entry.
   var changesMark = false
@@ -249,7 +242,6 @@ extension VaultState.Replica {
   }
 }
 
-/// A committed change: the next knowledge of an open vault.
 struct SealedChange {
   let state: VaultState
   let tree: DigestTree.Change
@@ -258,6 +250,5 @@ struct SealedChange {
   /// Entries about other machines' commits that no longer fit into the state.
   let lostReplicas: [VaultState.Replica]
   let removesForGood: Bool
-  /// Whether the state before it said that old bytes remain.
   let hadOldBytes: Bool
 }

@@ -12,7 +12,7 @@ enum PassphraseTurn {
   private static let pause: UInt64 = 20_000_000
   private static let name: FilePath.Component = "argon2.lock"
 
-  /// - Parameter folder: the folder of the lock file, made if it is missing; nil takes no turns.
+  /// - Parameter folder: made if it is missing; nil takes no turns.
   static func take<Result: ~Copyable>(
     in folder: FilePath?, patience: Duration = patience, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

@@ -1,16 +1,16 @@
 internal import CofferStorage
 
-/// A note of a record that the item's name alone does not find: a field, or a previous version. Made by opening every description
-/// of a bucket once, and valid while the bucket's digest is unchanged.
+/// A record that the item's name alone does not find: a field, or a previous version. Made by opening every description of a
+/// bucket once, and valid while the bucket's digest is unchanged.
 struct RecordNote: Sendable {
   let index: RecordIndex
-  /// The index of the present content of its item, and of the record itself. They differ for a field.
+  /// Of the present contents. They differ for a field.
   let item: RecordIndex, present: RecordIndex
   let kind: RecordKind
   let revision: UInt64
   let deletion: RecordMeta.Deletion?
 
-  /// Nil for the present content of an item, which is found by its name.
+  /// The present content of an item is found by its name.
   init?(_ meta: RecordMeta, at index: RecordIndex, keys: borrowing Subkeys) {
     guard !meta.isItem, meta.kind != .later else { return nil }
     self.index = index
@@ -22,7 +22,7 @@ struct RecordNote: Sendable {
   }
 }
 
-/// Notes of the records in verified lists, by bucket; nil before the first look.
+/// By bucket; nil before the first look.
 struct BucketNotes {
   /// Allocated at first use: most vaults have neither fields nor a past.
   private var notes: [[RecordNote]?] = []
@@ -41,7 +41,7 @@ struct BucketNotes {
 }
 
 extension RecordSet {
-  /// The fields of the item at `item`, or the previous versions of it and its fields: all are in one bucket.
+  /// All are in one bucket.
   ///
   /// - Parameter lenient: whether to skip records that do not open. A removal must not depend on the soundness of all others.
   func notes(
@@ -60,7 +60,7 @@ extension RecordSet {
     return found
   }
 
-  /// The highest revision among the previous versions of the record at `index`, which may be deleted.
+  /// Among the previous versions of the record at `index`, which may be deleted.
   func highestRevision(of index: RecordIndex, _ change: inout Change) throws(StoreError) -> UInt64 {
     guard mayHold(.old, change) else { return 0 }
     return try notes(inBucket: RecordTable.old.bucket(of: index), lenient: false, &change).lazy
@@ -113,7 +113,7 @@ extension RecordSet {
     guard lenient, error.kind == .tampered || error.kind == .damaged else { throw error }
   }
 
-  /// - Parameter meta: the record's new description; nil if it is removed.
+  /// - Parameter meta: nil if the record is removed.
   func note(_ meta: RecordMeta?, at index: RecordIndex, inBucket bucket: Int, _ change: inout Change) {
     guard let known = change.notes[bucket] ?? view.notes[bucket] else { return }
     let note = meta.flatMap { RecordNote($0, at: index, keys: view.keys) }

@@ -6,7 +6,7 @@ internal import CofferStorage
 struct RecordSet {
   let view: VerifiedView
 
-  /// The list of a bucket that is about to change: the change's own, or the verified current rows.
+  /// The change's own list, or the verified current rows.
   func touch(_ bucket: Int, _ change: borrowing Change) throws(StoreError) -> BucketList {
     if let list = change.lists[bucket] { return list }
     return try view.list(of: bucket, fresh: true)
@@ -24,7 +24,6 @@ struct RecordSet {
     try view.checked { () throws(FormatError) in try SealedRecord(meta, value: value, index: index, keys: view.keys) }
   }
 
-  /// Stores a record, in place of any with its index.
   func put(_ record: SealedRecord, of meta: RecordMeta, _ change: inout Change) throws(StoreError) {
     let table = meta.kind.table
     let bucket = table.bucket(of: record.index)
@@ -37,10 +36,9 @@ struct RecordSet {
     if !replacing { change.added.count(meta.role) }
   }
 
-  /// Removes the record at `index`, which counts as `role`; false if there is none.
-  ///
   /// - Parameter forGood: whether no byte may be left. False for a content that is stored elsewhere, or that leaves the history
   ///   through a write without a wish about the history.
+  /// - Returns: false if there is none.
   func drop(
     _ index: RecordIndex, as role: RecordCounts.Role, forGood: Bool = true, _ change: inout Change
   ) throws(StoreError) -> Bool {
@@ -59,7 +57,6 @@ struct RecordSet {
 }
 
 extension OpenRecord {
-  /// The record, sealed again under another description of the same value, or other keys.
   borrowing func sealed(as meta: RecordMeta, keys: borrowing Subkeys) throws(FormatError) -> SealedRecord {
     switch value {
     case .some(let value):

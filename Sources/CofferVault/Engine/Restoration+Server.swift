@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 
 extension Restoration {
-  /// Replaces the rows on a server by the backup's, as one commit of the vault; makes the vault if there is none.
+  /// As one commit of the vault; makes the vault if there is none.
   ///
   /// - Returns: the place of the replaced rows.
   borrowing func restore(
@@ -43,9 +43,9 @@ extension Restoration {
 private struct ServerReplacement {
   let rows: any ServerRows
 
-  /// Runs `body` as the only writer, beside a copy of the current rows, and commits.
+  /// As the only writer.
   ///
-  /// - Returns: the place of the copy.
+  /// - Returns: the place of the copy of the current rows.
   func run(_ body: (VaultPlace) throws(StoreError) -> Void) throws(StoreError) -> VaultPlace {
     var kept: VaultPlace?
     var (before, after) = ([UInt8]?.none, [UInt8]?.none)
@@ -67,7 +67,7 @@ private struct ServerReplacement {
     return kept
   }
 
-  /// Whether the rows are the new ones; nil if they are still others. Holds the lock of all writers.
+  /// Nil if the rows are still others. Holds the lock of all writers.
   private func isMade(_ before: [UInt8]?, _ after: [UInt8]?) throws(StoreError) -> Bool? {
     let found = try rows.write { () throws(StoreError) in try rows.stateBytes() }
     return found == after ? true : found == before ? false : nil

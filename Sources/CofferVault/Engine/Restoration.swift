@@ -20,7 +20,6 @@ struct Restoration: ~Copyable {
   private let invitations: [Anchor]
   private let replica = ReplicaID.random()
 
-  /// The losses that the caller accepts.
   struct Consent {
     /// The loss of another vault.
     let replacing: Bool
@@ -28,7 +27,6 @@ struct Restoration: ~Copyable {
     var acceptingOlderKey: Bool
   }
 
-  /// - Parameter invitations: those that the credentials hold.
   init(
     _ backup: OpenVault, _ rows: VaultDatabase, _ place: VaultPlace, _ options: VaultOptions, _ consent: Consent,
     invitations: [Invitation]
@@ -38,7 +36,7 @@ struct Restoration: ~Copyable {
     let pin = try options.pins.map { (folder) throws(StoreError) in
       try PinWatch(folder, vault: header.vault, place: place, accepting: true)
     }
-    // The current file may be gone or unreadable; the pins still name the vault that belongs there.
+    // The current file may be gone or unreadable; the pins still name the vault.
     let expected = try options.pins.flatMap { (folder) throws(StoreError) in
       try PinFolder(folder, calls: SystemCalls()).expected(at: place).lazy.compactMap(\.self).first
     }
@@ -56,9 +54,8 @@ struct Restoration: ~Copyable {
     self.consent = consent
   }
 
-  /// - Parameters:
-  /// - others: further secrets for the current vault.
-  /// - items: the number of items in the backup.
+  /// - Parameter others: further secrets for the current vault.
+  /// - Parameter items: the number of items in the backup.
   consuming func run(_ others: consuming Openers, items: Int) throws(StoreError) -> RestoreReport {
     let restored = backup.view.state.generation
     var returned: [VaultStatus.Slot] = []
@@ -91,7 +88,7 @@ struct Restoration: ~Copyable {
       invitation: Invitation(vault: backup.view.id, key: backup.view.keys.epochMark))
   }
 
-  /// The current vault; nil if there is none that can be opened.
+  /// Nil if there is none that can be opened.
   private func readableVault(_ file: FilePath) throws(StoreError) -> VaultDatabase? {
     do throws(StoreError) { return try VaultDatabase.open(file) } catch {
       switch error.kind {
@@ -107,7 +104,7 @@ struct Restoration: ~Copyable {
     var slot = try presentSlot(of: current, others)
     let (kept, replacement) = try keep(current, file)
     do throws(StoreError) {
-      // The current file is kept. Nobody can read it while it is about to be replaced.
+      // Nobody can read the current file while it is about to be replaced.
       let before = try VaultDatabase.open(kept)
       defer { before.close() }
       try commit(over: before, opened: slot.take(), &returned)
@@ -120,7 +117,7 @@ struct Restoration: ~Copyable {
     return kept
   }
 
-  /// The slot that opens the current vault; nil if none does. Not within a transaction, because it may run Argon2id.
+  /// Nil if none opens. Not within a transaction, because it may run Argon2id.
   func presentSlot(of current: any VaultRows, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
     let found = try Self.header(of: current)
     try requireSameVault(found?.header)
@@ -130,7 +127,7 @@ struct Restoration: ~Copyable {
     return try presentSlot(found.header, others)
   }
 
-  /// Commits the backup's records in their copy, as the successor of the vault `before`, which nobody writes meanwhile.
+  /// Nobody writes `before` meanwhile.
   func commit(
     over before: any VaultRows, opened slot: consuming OpenSlot?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -143,10 +140,10 @@ struct Restoration: ~Copyable {
     }
   }
 
-  /// How often the vault is copied again because somebody wrote between the copy and the lock, a gap of some microseconds.
+  /// Another copy is needed if somebody wrote between the copy and the lock, a gap of some microseconds.
   private static let mostCopies = 20
 
-  /// Copies `current` beside it and then keeps others from writing, so that the copy is of the last commit.
+  /// Keeps others from writing after the copy, so that it is of the last commit.
   ///
   /// - Returns: the copy, and the begun replacement.
   private func keep(_ current: VaultDatabase, _ file: FilePath) throws(StoreError) -> (FilePath, VaultReplacement) {
@@ -240,8 +237,7 @@ struct Restoration: ~Copyable {
     return invitations + (key.map { [Anchor(vault: source.header.vault, key: $0, source: .pin)] } ?? [])
   }
 
-  /// Commits the backup's records under the present vault's slots, or under those of the backup if that is of a later epoch of
-  /// the same history.
+  /// Under the present vault's slots, or under those of the backup if that is of a later epoch of the same history.
   private func commit(
     under present: borrowing KnownHeader, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -301,7 +297,7 @@ struct Restoration: ~Copyable {
     if !isProven { try pin?.expect(backup.view.keys.epochMark) }
   }
 
-  /// The evidence, in words, of a key that is newer than the backup's; nil if there is none.
+  /// The evidence, in words; nil if there is none.
   ///
   /// - Parameter present: the current header, if it may be the newer key's.
   private func newerKey(beside present: VaultHeader?, _ anchors: [Anchor]) throws(StoreError) -> String? {
@@ -315,7 +311,6 @@ struct Restoration: ~Copyable {
       + (isNewestSeen ? "; this machine has seen no later key than the backup's, of epoch \(epoch)" : "")
   }
 
-  /// - Parameter reason: the evidence of a newer key.
   private func requireConsent(_ reason: String) throws(StoreError) {
     guard !consent.acceptingOlderKey else { return }
     throw StoreError(
@@ -339,16 +334,15 @@ struct Restoration: ~Copyable {
     return try start(max(known, present?.generation ?? 0, own), "generation", orAt: own)
   }
 
-  /// `known`, unless it is the last possible number, which somebody with the key made so. Then, with consent, that of the backup.
+  /// With consent, a known number that is the last possible one is ignored: somebody with the key made it so.
   private func start(_ known: UInt64, _ what: String, orAt own: UInt64) throws(StoreError) -> UInt64 {
     guard known == FileCounter.most else { return known }
     try requireConsent("the vault's \(what) is the last that can be")
     return own
   }
 
-  /// Moves any current vault aside, and gives the copy its name.
   private func moveIn(to file: FilePath, _ returned: inout [VaultStatus.Slot]) throws(StoreError) -> FilePath? {
-    // Opened first, so that an unusable folder fails before any change.
+    // An unusable folder fails before any change.
     let folder = try OpenFolder(of: file, SystemCalls())
     try commitAlone(beside: nil, nil, &returned)
     try rows.emptyLog()
@@ -366,7 +360,7 @@ struct Restoration: ~Copyable {
   }
 }
 
-/// Credentials for a vault, tried one after the other.
+/// Tried one after the other.
 struct Openers: ~Copyable {
   private let first: Credentials
   private let second: Credentials

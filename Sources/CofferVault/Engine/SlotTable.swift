@@ -7,7 +7,7 @@ internal import SystemPackage
 final class SlotTable {
   private let view: VerifiedView
   private let options: VaultOptions
-  /// The inputs for a slot that is too cheap, until the next write raises it.
+  /// For a slot that is too cheap, until the next write raises it.
   private var weakInputs: SlotInputs?
 
   init(_ view: VerifiedView, _ options: VaultOptions) {
@@ -21,9 +21,7 @@ final class SlotTable {
     }
   }
 
-  /// The slot `id`; nil means the one in use.
-  ///
-  /// - Throws: `.notFound`.
+  /// Nil means the slot in use.
   func slot(_ id: SlotSummary.ID?) throws(StoreError) -> SealedSlot {
     let wanted = id.map(\.bytes) ?? view.slot.id.bytes
     guard let found = view.header.slots.first(where: { $0.id.bytes == wanted }) else {
@@ -41,7 +39,7 @@ final class SlotTable {
       after: view.header, view.headerBody, view.keys, plan, key: key, keys, rotated: rotated, place: view.place)
   }
 
-  /// Makes a slot. Argon2id runs outside any transaction, and one at a time for this user.
+  /// Argon2id runs outside any transaction, and one at a time for this user.
   ///
   /// - Parameter cost: nil measures this machine.
   static func newSlot(
@@ -65,7 +63,6 @@ final class SlotTable {
       kind, for: inputs, id: id, cost: cost, floor: view.headerBody.floor, place: view.header.place, options)
   }
 
-  /// The plan that gives a passphrase slot another secret.
   func replacement(
     of id: SlotSummary.ID?, by inputs: borrowing SlotInputs, cost: PassphraseCost?
   ) throws(StoreError) -> SlotPlan {
@@ -86,14 +83,13 @@ final class SlotTable {
   /// The larger of the vault's sealed floor and this machine's.
   private var leastCost: PassphraseCost { .max(view.headerBody.floor, options.leastCost ?? view.headerBody.floor) }
 
-  /// Keeps the inputs that opened the vault until ``raisedOnce()``, if its slot is too cheap.
+  /// Until ``raisedOnce()``, if the slot is too cheap.
   func keep(_ inputs: consuming SlotInputs?) {
     guard view.slot.kind.takesPassphrase, view.slot.cost.isBelow(leastCost) else { return }
     weakInputs = inputs
   }
 
-  /// The plan that raises the cost of the slot that opened the vault. Passphrase, key pair and id stay, so that the user is not
-  /// asked. Nil if it costs enough, or after the first call.
+  /// Passphrase, key pair and id stay, so that the user is not asked. Nil if the slot costs enough, or after the first call.
   func raisedOnce() throws(StoreError) -> SlotPlan? {
     guard let inputs = weakInputs.take() else { return nil }
     // The inputs no longer open the slot if its passphrase has just been changed.
@@ -111,7 +107,6 @@ final class SlotTable {
 }
 
 extension Credentials {
-  /// The invitations in the identity's file; none without an identity.
   borrowing func invitations() throws(StoreError) -> [Invitation] {
     switch identity {
     case .some(let identity): try Identity.invitations(in: identity)

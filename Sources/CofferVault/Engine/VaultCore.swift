@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// Lets one thread at a time into an open vault, and none after it was closed. All requests come through here: ``read(_:)`` and
-/// ``write(_:)`` run one transaction each, over a current, verified state.
+/// Lets one thread at a time into an open vault, and none after it was closed. ``read(_:)`` and ``write(_:)`` run one transaction
+/// each, over a current, verified state.
 final class VaultCore: Sendable {
   let place: VaultPlace
   let id: VaultID
@@ -21,8 +21,6 @@ final class VaultCore: Sendable {
     self.vault = Mutex(vault)
   }
 
-  /// Runs `body` in one read transaction.
-  ///
   /// - Parameter name: the item concerned, if any.
   func read<Result: Sendable>(
     about name: ItemName? = nil, _ body: (OpenVault) throws(StoreError) -> Result
@@ -33,8 +31,6 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` in one write transaction, and commits its change.
-  ///
   /// - Parameters:
   /// - name: the item concerned, if any.
   /// - companion: writes of another store in the same transaction.
@@ -54,12 +50,12 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` like ``write(about:_:)``, but makes none of its changes.
+  /// Makes none of the changes.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try run { (vault) throws(StoreError) in try vault.rehearse(body) }
   }
 
-  /// Runs `body`, which has its own transactions, over the current vault.
+  /// The body has its own transactions.
   func refreshed<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try run { (vault) throws(StoreError) in
       try vault.refreshNow()
@@ -67,7 +63,7 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` with the vault, in no transaction.
+  /// In no transaction.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/closed`` after ``close()``, ``/CofferPlatform/StoreError/Kind/reentrant`` inside
   ///   an update closure.
@@ -82,14 +78,12 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Whether this is a forked child of the process that unlocked the vault. The child has no keys, and the connection is not its
-  /// own.
+  /// A forked child has no keys, and the connection is not its own.
   var isInherited: Bool { getpid() != process }
 
   var isOpen: Bool { vault.withLock { $0 != nil } }
 
-  /// Waits for the running call, removes bytes that are still due from the file, then drops keys and file. The keys are wiped as
-  /// their memory is freed.
+  /// Waits for the running call and removes bytes that are still due from the file. The keys are wiped as their memory is freed.
   func close() {
     vault.withLock { (vault) in
       if !isInherited, let open = vault { open.oldBytes.removeOwed(from: open) }

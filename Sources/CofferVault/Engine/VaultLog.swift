@@ -6,16 +6,15 @@ internal import SystemPackage
 final class VaultLog {
   private let view: VerifiedView
   var longest = VaultLog.longest
-  /// At least the rows up to this number were dropped.
   private var start: UInt64 = 0
 
   init(_ view: VerifiedView) { self.view = view }
 
-  /// The most rows of the log: some 2 MiB. A commit beyond it drops the older half, so that a vault that is written for years
-  /// stays small, and the necessary walk comes once in 5 000 rows.
+  /// Some 2 MiB. A commit beyond it drops the older half, so that a vault that is written for years stays small, and the
+  /// necessary walk comes once in 5 000 rows.
   private static let longest: UInt64 = 10_000
 
-  /// Follows the chain from the oldest remaining row to the head in the state.
+  /// From the oldest remaining row to the head in the state.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
   func forEach(_ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
@@ -28,7 +27,7 @@ final class VaultLog {
     try check(end)
   }
 
-  /// Follows the chain from the head in the state back, over at most `count` rows. Earlier rows are not checked.
+  /// From the head in the state back, over at most `count` rows. Earlier rows are not checked.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
   func forEach(last count: Int, _ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
@@ -44,8 +43,7 @@ final class VaultLog {
     }
   }
 
-  /// The entry at `sequence`, where the chain has `head`. Moves `head` back to the row before; nil at the beginning of a trimmed
-  /// log.
+  /// Moves `head`, the chain at `sequence`, back to the row before; nil at the beginning of a trimmed log.
   private func entry(at sequence: UInt64, _ head: inout Digest32) throws(StoreError) -> LogEntry? {
     let after = head
     let found = try view.database.log.withRow(sequence) { (row) throws(StoreError) -> (entry: LogEntry, before: Digest32)? in
@@ -67,10 +65,9 @@ final class VaultLog {
     return found.entry
   }
 
-  /// Follows the chain without opening its rows: the head in the sealed state authenticates each byte.
+  /// Opens no row: the head in the sealed state authenticates each byte.
   func verify() throws(StoreError) { try check(walk(to: view.state.logSequence) { _, _, _ in }) }
 
-  /// Checks that the log ends and begins where it must.
   func check(_ end: End) throws(StoreError) {
     guard end.sequence == view.state.logSequence, end.head == view.state.logHead else {
       throw StoredParts.tampered("the log does not end where the vault's state says", view.place)
@@ -79,7 +76,6 @@ final class VaultLog {
     guard end.trim == end.start else { throw StoredParts.tampered("the log does not begin where it says", view.place) }
   }
 
-  /// The end of a walk over the log.
   struct End {
     var sequence: UInt64 = 0
     var head = Digest32.zero
@@ -89,7 +85,7 @@ final class VaultLog {
     var trim: LogEntry.Trim?
   }
 
-  /// Follows the chain from the oldest remaining row to row `last`, which must be the last one.
+  /// Row `last` must be the last one.
   private func walk(
     to last: UInt64, _ body: (_ sequence: UInt64, _ before: End, _ row: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) -> End {
@@ -104,7 +100,7 @@ final class VaultLog {
     return end
   }
 
-  /// Moves `end` on to the next row. Opens only a row that may be about dropped rows.
+  /// Opens only a row that may be about dropped rows.
   ///
   /// - Returns: false at the beginning of a trimmed log.
   func follow(_ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End) throws(StoreError) -> Bool {
@@ -131,7 +127,7 @@ final class VaultLog {
     try Self.append(entry, to: &state, with: view.slot.id, view.database, view.keys)
   }
 
-  /// Adds a row to the log for the commit of `state`, by the user of `slot`.
+  /// For the commit of `state`, by the user of `slot`.
   static func append(
     _ entry: LogEntry, to state: inout VaultState, with slot: SlotID, _ database: any VaultRows, _ keys: borrowing Subkeys
   ) throws(StoreError) {
@@ -177,8 +173,8 @@ final class VaultLog {
   }
 
   /// Seals every row of the log again in its place, and follows both chains: the old one must end where the state says. A row
-  /// about an existing record gets the record's new place. A row about an empty place stays the same, and so does the beginning
-  /// of a trimmed log, which the row about the trim repeats.
+  /// about an existing record gets the record's new place. The beginning of a trimmed log stays the same, because the row about
+  /// the trim repeats it.
   ///
   /// - Returns: the head of the new chain.
   func reseal(
@@ -204,7 +200,7 @@ final class VaultLog {
     return nextHead
   }
 
-  /// Reads the row after `end` and moves on to it; nil at the beginning of a trimmed log.
+  /// Nil at the beginning of a trimmed log.
   private func read(
     _ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End
   ) throws(StoreError) -> LogEntry? {
@@ -234,8 +230,8 @@ final class VaultLog {
 }
 
 extension LogEntry.Trim {
-  /// The beginning of a trimmed log, in place of the last dropped row: the head of the chain after it. It is not sealed, but the
-  /// chain from it ends at the head in the state, and the last row about dropped rows repeats it.
+  /// The head of the chain after the last dropped row, in place of that row. It is not sealed, but the chain from it ends at the
+  /// head in the state, and the last row about dropped rows repeats it.
   init?(_ row: UnsafeRawBufferPointer, before sequence: UInt64) {
     guard let head = Digest32(row) else { return nil }
     self.init(first: sequence + 1, head: head)
@@ -243,7 +239,7 @@ extension LogEntry.Trim {
 }
 
 extension OpenVault {
-  /// The newest `limit` entries of the log, or all, with the names of existing and restorable items.
+  /// The newest `limit` entries, or all, with the names of existing and restorable items.
   func entries(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
     var names: [RecordIndex: ItemName?] = [.zero: .none]
     var entries: [VaultLogEntry] = []

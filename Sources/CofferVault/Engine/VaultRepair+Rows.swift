@@ -3,7 +3,7 @@ internal import CofferStorage
 
 // The parts that are rebuilt from rows that open, within the repair's transaction.
 extension VaultRepair {
-  /// Drops the records that do not open, and writes the digests of the others.
+  /// Drops the records that do not open.
   ///
   /// - Returns: the tree over the remaining records, and their numbers.
   func rebuildSet() throws(StoreError) -> (DigestTree, RecordCounts) {
@@ -43,8 +43,7 @@ extension VaultRepair {
     report.droppedRecords += unreadable.count
   }
 
-  /// Gives current versions a revision above their history. An older record of an item opens too, and the next writes would
-  /// otherwise overwrite parts of the history.
+  /// An older record of an item opens too, and the next writes would otherwise overwrite parts of its history.
   private func renumber(_ lists: inout [BucketList]) throws(StoreError) {
     var highest: [RecordIndex: UInt64] = [:]
     try forEachMeta(in: .old) { (meta, _) in
@@ -99,7 +98,7 @@ extension VaultRepair {
     return DigestTree(digests, keys: keys)
   }
 
-  /// The record's entry and description; nil unless description and value open, and belong to their place.
+  /// Nil unless description and value open, and belong to their place.
   private func opened(
     _ index: RecordIndex, in table: RecordTable, _ columns: borrowing RecordColumns
   ) throws(StoreError) -> (BucketEntry, RecordMeta)? {
@@ -114,8 +113,8 @@ extension VaultRepair {
     }
   }
 
-  /// Drops the rows of the log from the first one outside the chain, and all beginnings but the one right before the chain: a
-  /// beginning is not sealed, and only the row after it can confirm it.
+  /// Drops the rows from the first one outside the chain, and all beginnings but the one right before the chain: a beginning is
+  /// not sealed, and only the row after it can confirm it.
   func rebuildLog() throws(StoreError) -> VaultLog.End {
     var end = VaultLog.End()
     var isWhole = true

@@ -12,7 +12,7 @@ final class VaultRepair {
   private let pins: PinWatch?
   private let state: VaultState?
   private let slot: OpenSlot
-  /// The digests of the two copies of the header, as found or as written by this repair; nil for an unsound one.
+  /// As found or as written by this repair; nil for an unsound copy.
   private var seen: [Digest32?]
   /// A key of a later epoch than the header's; nil if the header's key comes from all known ones.
   private let contradicted: Anchor?
@@ -21,7 +21,6 @@ final class VaultRepair {
   /// Chooses the header that the state belongs to; if no state opens, the first that the slot opens. It prefers headers whose key
   /// comes from every anchor's, and otherwise takes one that is older than an anchor.
   ///
-  /// - Parameter invitations: those of the credentials.
   /// - Throws: the refusal of an anchor that does not hold; `.unproven` for a header that only a recipient's key opens and
   ///   nothing proves.
   init(
@@ -66,7 +65,7 @@ final class VaultRepair {
     let header: VaultHeader
     let digest: Digest32
     let state: VaultState?
-    /// The anchor of a later epoch than the header's; nil if every anchor holds.
+    /// Of a later epoch than the header's; nil if every anchor holds.
     var contradicted: Anchor?
     let key: EpochMark
 
@@ -135,8 +134,7 @@ final class VaultRepair {
     try KnownHeader(header, headerDigest, slot: slot, proving: [], place: database.place)
   }
 
-  /// Gives a vault that went back to an older key a new key of an epoch after all known ones, sealed to the restored slots: so no
-  /// known key gets another number.
+  /// The new epoch is after all known ones, so that no known key gets another number.
   private func renewKey(past seen: Anchor) throws(StoreError) {
     let newest = try max(header.epoch, seen.key.epoch, pins?.knownKey()?.epoch ?? 0)
     let vault = try opened()
@@ -159,7 +157,7 @@ final class VaultRepair {
     pins?.acceptOwn(vault.view.state, key: vault.view.keys.epochMark, replica: replica)
   }
 
-  /// Mends the header and checks everything else; false if the state has to be rebuilt.
+  /// False if the state has to be rebuilt.
   private func mend(_ rebuilding: Bool) throws(StoreError) -> Bool {
     guard let state else { return false }
     do throws(StoreError) { try pins?.check(state, key: keys.epochMark) } catch {
@@ -173,7 +171,6 @@ final class VaultRepair {
     return try mendAndVerify(rebuilding, watching: pins)
   }
 
-  /// Writes the header to both its places, and verifies the vault under it.
   private func mendAndVerify(_ rebuilding: Bool, watching pins: PinWatch?) throws(StoreError) -> Bool {
     try database.write { () throws(StoreError) in try putHeaders() }
     do throws(StoreError) {
@@ -257,17 +254,14 @@ final class VaultRepair {
     return state
   }
 
-  /// The unproven generation in the clear of an unreadable state. A number beyond the life of a vault is a flipped bit, or an
-  /// attempt to use the numbers up.
+  /// The number is unproven. One beyond the life of a vault is a flipped bit, or an attempt to use the numbers up.
   private func statedGeneration() throws(StoreError) -> UInt64 {
     let most: UInt64 = 1 << 48
     guard let stated = try StoredParts.statedGeneration(database), stated < most else { return 0 }
     return stated
   }
 
-  /// Writes the chosen header in place of another or a missing one.
-  ///
-  /// - Throws: `.conflict` if another process has written one since, which must stay.
+  /// - Throws: `.conflict` if another process has written a header since, which must stay.
   private func putHeaders() throws(StoreError) {
     try checkUnchanged()
     seen = [headerDigest, headerDigest]
@@ -279,8 +273,7 @@ final class VaultRepair {
     }
   }
 
-  /// The slot that `credentials` open in either copy of the header: a skillfully edited copy seems sound without a key, but opens
-  /// nothing.
+  /// From either copy of the header: a skillfully edited copy seems sound without a key, but opens nothing.
   ///
   /// - Throws: the error for the first sound copy, if neither opens.
   static func slot(

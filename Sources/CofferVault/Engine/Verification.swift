@@ -7,7 +7,7 @@ struct Verification {
 
   private static let progressStep = 256
 
-  /// Checks everything without opening a value.
+  /// Opens no value.
   func run(_ log: VaultLog, _ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
     try StoredParts.verifyHeaders(of: view.database, are: view.headerDigest)
     let buckets = RecordTable.allCases.flatMap(view.tree.filled)
@@ -28,9 +28,7 @@ struct Verification {
     return VerifyReport(records: listed, items: Int(clamping: counts.items), buckets: buckets.count)
   }
 
-  /// Looks every listed record up by its index, as a `get` does: a scan of the table could show other rows than a look-up.
-  ///
-  /// - Returns: the number of each kind.
+  /// By index, as a `get` does: a scan of the table could show other rows than a look-up.
   private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> RecordCounts {
     var (done, counts) = (0, RecordCounts.none)
     var fields: [RecordIndex: Int] = [:]
@@ -56,7 +54,6 @@ struct Verification {
     return counts
   }
 
-  /// Checks that items have no more fields than allowed, and that fields have their item.
   private func checkFields(_ counts: [RecordIndex: Int]) throws(StoreError) {
     for (item, count) in counts {
       let isThere = try view.list(of: RecordTable.present.bucket(of: item)).record(at: item) != nil

@@ -11,7 +11,7 @@ final class VerifiedView {
   let place: VaultPlace
   let id: VaultID
   private let clock: @Sendable () -> Date
-  /// The slot that opened the vault, kept to follow a rotation by another process.
+  /// Kept to follow a rotation by another process.
   private(set) var slot: OpenSlot
   private(set) var header: VaultHeader
   /// Of the header's row, with its checksum: the state is bound to it.
@@ -20,25 +20,25 @@ final class VerifiedView {
   private(set) var keys: Subkeys
   private(set) var state: VaultState
   private(set) var tree: DigestTree
-  /// Verified lists by bucket, valid while the bucket's digest is unchanged.
+  /// By bucket, valid while the bucket's digest is unchanged.
   private var lists: [Int: BucketList] = [:]
   var notes = BucketNotes()
-  /// The database's counter of commits by others, as of `state`; nil forces a reload.
+  /// As of `state`; nil forces a reload.
   private var dataVersion: Int64?
-  /// This machine's memory of the vault; nil without a folder of pins.
+  /// Nil without a folder of pins.
   var pins: PinWatch?
-  /// Whether the slot no longer opens this vault, so that it must be unlocked again.
+  /// The slot no longer opens this vault, so that it must be unlocked again.
   private(set) var isOver = false
 
-  /// Keys that the vault's key must come from, beside this machine's pin and the held key.
+  /// Beside this machine's pin and the held key.
   private let anchors: [Anchor]
-  /// The cached result of ``check(_:)``: an agent's clients ask with each request.
+  /// A cache for ``check(_:)``: an agent's clients ask with each request.
   private var proven: (header: Digest32, invitations: Set<Invitation>) = (.zero, [])
   /// Those of eight clients that give as many as they may.
   private static let mostProven = 16 * Invitation.most
   /// Whether `keys` may be of a change that was not committed.
   private var keysAreInDoubt = false
-  /// Whether the pin was read for the next ``refresh()``, before its transaction.
+  /// For the next ``refresh()``, before its transaction.
   private var isPinRead = false
 
   /// Within a read transaction: verifies that the vault's key comes from that of each anchor, then state and digests.
@@ -79,7 +79,7 @@ final class VerifiedView {
     isPinRead = true
   }
 
-  /// Within a transaction: notices commits by others and verifies them, down to the digests.
+  /// Within a transaction: verifies commits by others, down to the digests.
   func refresh() throws(StoreError) {
     defer { isPinRead = false }
     let version = try database.dataVersion()
@@ -118,8 +118,8 @@ final class VerifiedView {
     }
   }
 
-  /// Follows another process's header: a change of slots under the held key, or a rotation, whose key the slot's kept secret
-  /// opens without a passphrase. Nothing changes before the new header has proven that it comes from the held key.
+  /// A change of slots under the held key, or a rotation, whose key the slot's kept secret opens without a passphrase. Nothing
+  /// changes before the new header has proven that it comes from the held key.
   private func reloadHeader() throws(StoreError) {
     let (next, digest) = try StoredParts.readHeader(database)
     guard digest != headerDigest else { return }
@@ -143,8 +143,8 @@ final class VerifiedView {
     headerDigest = digest
   }
 
-  /// Checks that the key comes from that of each of `invitations`, together with all else that is known of it. One that is too
-  /// old to be proven is skipped if a later anchor holds. The held key is left out, because it proves nothing of itself.
+  /// Checks that the key comes from that of each of `invitations` and of all known anchors. One that is too old to be proven is
+  /// skipped if a later anchor holds. The held key is left out, because it proves nothing of itself.
   func check(_ invitations: [Invitation]) throws(StoreError) {
     if proven.header != headerDigest { proven = (headerDigest, []) }
     guard !proven.invitations.isSuperset(of: invitations) else { return }
@@ -158,14 +158,14 @@ final class VerifiedView {
     proven.invitations.formUnion(invitations)
   }
 
-  /// Takes over a header that the held key has sealed.
+  /// For a header that the held key has sealed.
   private func take(_ next: VaultHeader, proving known: [Anchor]) throws(StoreError) {
     let body = try checked { () throws(FormatError) in try next.openBody(keys, proving: known) }
     try slot.takeFrame(of: next, place: place.description)
     headerBody = body
   }
 
-  /// Takes over the key of a later epoch.
+  /// For the key of a later epoch.
   private func follow(_ next: VaultHeader, proving known: [Anchor]) throws(StoreError) {
     let key = try slot.key(in: next, place: place.description)
     let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: key, vault: next.vault, epoch: next.epoch) }
@@ -177,7 +177,7 @@ final class VerifiedView {
     notes = BucketNotes()
   }
 
-  /// Restores the slot's keys if a change of the vault's key may not have been committed.
+  /// A change of the vault's key may not have been committed.
   private func settleKeys() throws(StoreError) {
     guard keysAreInDoubt else { return }
     keys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault, epoch: slot.epoch) }
@@ -185,8 +185,6 @@ final class VerifiedView {
     keysAreInDoubt = false
   }
 
-  /// The list of `bucket` according to the verified digests.
-  ///
   /// - Parameter fresh: read the rows even if a verified list is kept. A write must notice rows that were changed behind it, or
   ///   it would seal them as genuine.
   func list(of bucket: Int, fresh: Bool = false) throws(StoreError) -> BucketList {
@@ -204,7 +202,7 @@ final class VerifiedView {
 
   func keepsList(of bucket: Int) -> Bool { lists[bucket] != nil }
 
-  /// The lists of all buckets of `table`, read again. Buckets without a digest must have no row.
+  /// Reads again. Buckets without a digest must have no row.
   func lists(of table: RecordTable) throws(StoreError) -> [BucketList] {
     guard !tree.isEmpty(table) else {
       // One look instead of one for each bucket.
@@ -219,7 +217,7 @@ final class VerifiedView {
     return all
   }
 
-  /// - Parameter body: looks up most records of `table` in the order of their places.
+  /// - Parameter body: looks up most records of `table` in order.
   func scanning<Result>(
     _ table: RecordTable, _ part: RecordPart, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -229,7 +227,7 @@ final class VerifiedView {
     return result
   }
 
-  /// Lends the row at `index`, which must be the version in the verified list.
+  /// The row must be the version in the verified list.
   func withRow<Result: ~Copyable>(
     _ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present, _ part: RecordPart,
     _ body: (RecordRow) throws(StoreError) -> Result
@@ -256,7 +254,7 @@ final class VerifiedView {
     notes = BucketNotes()
   }
 
-  /// Makes the next operation read everything again, including the header, starting from the slot's key.
+  /// Also reads the header again, starting from the slot's key.
   func forgetHeader() {
     forget()
     headerDigest = .zero
@@ -270,15 +268,12 @@ final class VerifiedView {
     for (bucket, found) in sealed.notes { notes[bucket] = found }
   }
 
-  /// Marks in the next state whether the file holds bytes that an older key or slot opens.
   func setOldBytesRemain(_ remain: Bool) { state.scrub = remain && marksOldBytes }
 
-  /// Whether the state marks old bytes for a later write to remove. Never for a server: old bytes stay in row versions, in its
-  /// log and its backups as long as its operators keep them.
+  /// Never for a server: old bytes stay in row versions, in its log and its backups as long as its operators keep them.
   var marksOldBytes: Bool { database.canRemoveOldBytes }
 
-  /// Continues the write transaction of a rotation under `next` and its keys. The set is empty until the records are put into it
-  /// again.
+  /// Within the write transaction of a rotation. The set is empty until the records are put into it again.
   func begin(_ next: VaultHeader, keys nextKeys: consuming Subkeys, logHead: Digest32) throws(StoreError) {
     state.logHead = logHead
     // Until the file is rewritten, its free pages hold bytes that the old key opens.
@@ -290,7 +285,7 @@ final class VerifiedView {
     tree = DigestTree(emptyUnder: keys)
   }
 
-  /// Writes both copies of the header. The state, which is bound to it, must follow in the same transaction.
+  /// The state, which is bound to the header, must follow in the same transaction.
   func replaceHeader(with next: VaultHeader) throws(StoreError) {
     let encoded = next.encoded()
     try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
@@ -306,9 +301,7 @@ final class VerifiedView {
     if slot.epoch != header.epoch { try slot.reopen(in: header, place: place.description) }
   }
 
-  /// Continues with the slot that unlocked the vault, under the new header.
-  ///
-  /// - Parameter replacement: the slot's replacement, if any.
+  /// - Parameter replacement: the replacement of the slot that unlocked the vault, if any.
   /// - Returns: false if the slot is gone.
   func reopenSlot(_ replacement: consuming NewSlot?) throws(StoreError) -> Bool {
     guard header.slots.contains(where: { $0.id == slot.id }) else { return false }
@@ -325,7 +318,7 @@ final class VerifiedView {
 }
 
 extension VerifiedView {
-  /// The state of the vault at hand if these keys open it. Anyone could have written a state that they do not open.
+  /// Nil if these keys do not open it: anyone could have written such a state.
   func state(of other: any VaultRows) throws(StoreError) -> VaultState? {
     try other.read { () throws(StoreError) in
       do throws(StoreError) {
