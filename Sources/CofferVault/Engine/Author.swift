@@ -12,14 +12,14 @@ package struct Author: Sendable, Equatable {
     self.program = program
   }
 
-  /// This process, unless it acts for another one.
+  /// The author of a new entry: this process, unless it acts for another one.
   static var current: Author {
     represented ?? Author(user: UInt32(getuid()), process: UInt32(getpid()), program: name)
   }
 
   @TaskLocal private static var represented: Author?
 
-  // Never a path. Cached, because a transaction may have many entries.
+  // The program's name, never its path. It is cached, because a transaction may have many entries.
   private static let name: String = {
     let place = CommandLine.arguments.first ?? ""
     return place.split(separator: "/").last.map(String.init) ?? ""

@@ -88,7 +88,7 @@ extension ItemHistory {
     return gone.count
   }
 
-  /// - Parameter notes: of one record, the newest first.
+  /// - Parameter notes: those of one record, the newest first.
   private func pruned(
     _ rule: PruneRule, of notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
   ) throws(StoreError) -> [RecordNote] {

@@ -49,7 +49,8 @@ struct ItemHistory {
     }
   }
 
-  /// Deleted contents after their time, and with the last deletion of a record without a present content, its whole history.
+  /// The contents to remove: deleted ones after their time, and with the last deletion of a record without a present content, its
+  /// whole history.
   func expired(
     _ notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
   ) throws(StoreError) -> [RecordNote] {
@@ -66,7 +67,7 @@ struct ItemHistory {
     return until <= view.now
   }
 
-  /// Under another description of the same value.
+  /// Stores the record again under another description of the same value.
   @discardableResult
   func copy(
     _ index: RecordIndex, in table: RecordTable, _ change: inout Change, _ edit: (inout RecordMeta) -> Void
@@ -88,7 +89,7 @@ struct ItemHistory {
     return meta
   }
 
-  /// With the history of the item's fields, or only that of the record at `present`; false if there is none.
+  /// Removes the history of the item and its fields, or only that of the record at `present`; false if there is none.
   @discardableResult
   func forget(_ item: RecordIndex, only present: RecordIndex? = nil, _ change: inout Change) throws(StoreError) -> Bool {
     var hasForgotten = false
@@ -100,7 +101,7 @@ struct ItemHistory {
 
   // MARK: Another name
 
-  /// Since the record was last made, the oldest first.
+  /// The former contents since the record was last made, the oldest first.
   func past(of meta: RecordMeta, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> [RecordNote] {
     guard meta.history > 0 else { return [] }
     let all = try records.notes(of: meta.address.item.index(view.keys), in: .old, &change).filter { $0.present == index }
@@ -121,7 +122,7 @@ struct ItemHistory {
 
   // MARK: Looking back
 
-  /// The newest first.
+  /// The known contents of `name`, the newest first.
   func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     let index = items.index(of: name)
@@ -154,7 +155,8 @@ struct ItemHistory {
     return form
   }
 
-  /// By name. A field that was deleted with its item is omitted, because it is restored with it.
+  /// The items and fields that can be restored, by name. A field that was deleted with its item is omitted, because it is
+  /// restored with it.
   func deleted(service: String?) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     var newest: [RecordIndex: RecordMeta] = [:]

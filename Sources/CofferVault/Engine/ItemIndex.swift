@@ -12,10 +12,10 @@ struct ItemIndex {
   private var size = 0
   private(set) var isTooLarge = false
 
-  /// Guarded memory for some 300 000 items. A larger vault has no index.
+  /// The limit of guarded memory, for some 300 000 items. A larger vault has no index.
   private static let mostBytes = 64 << 20
 
-  /// True once the index is complete. Within a read transaction.
+  /// Reads the changes of at most `most` buckets; true once the index is complete. Called within a read transaction.
   mutating func update(_ items: ItemTable, most: Int = .max) throws(StoreError) -> Bool {
     var left = most
     for bucket in RecordTable.present.buckets where digests[bucket] != items.view.tree.digests[bucket] {
@@ -40,7 +40,7 @@ struct ItemIndex {
     changed.insert(bucket)
   }
 
-  /// By name. Call ``update(_:most:)`` first.
+  /// All descriptions, by name. Call ``update(_:most:)`` first.
   mutating func descriptions(place: String) -> ItemDescriptions {
     let all = ItemDescriptions(pages: pages, order: [], place: place)
     if !changed.isEmpty {
@@ -52,7 +52,7 @@ struct ItemIndex {
     return ItemDescriptions(pages: pages, order: order, place: place)
   }
 
-  /// Binary search, because usually few are new.
+  /// Searches for each new place, because usually few are new.
   private static func merged(
     _ kept: [ItemDescriptions.Place], _ new: [ItemDescriptions.Place],
     _ isBefore: (ItemDescriptions.Place, ItemDescriptions.Place) -> Bool
@@ -89,7 +89,7 @@ extension ItemTable {
     return page
   }
 
-  /// Lends the encoded descriptions, unordered.
+  /// Lends the encoded descriptions in no order.
   func forEachDescription(
     in bucket: Int, ofFields: Bool = false, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -128,7 +128,7 @@ extension OpenVault {
     return all.find(query)
   }
 
-  /// Reads no values.
+  /// The items that a logout removes. Reads no values.
   func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
     var marked: [String: RecordVersion] = [:]
     for item in try find(ItemQuery(service: service)).items() where item.metadata.isSessionItem {
@@ -142,7 +142,7 @@ extension OpenVault {
     return index?.descriptions(place: view.place.description)
   }
 
-  /// True once the index is complete, or if there is none.
+  /// Reads the changes of at most `most` buckets; true once the index is complete, or if there is none.
   func prepareIndex(most: Int = .max) throws(StoreError) -> Bool {
     guard options.keepsIndex, index?.isTooLarge != true else { return true }
     // Taken out during the read, so that an error drops the index: the vault may turn out to be another one.

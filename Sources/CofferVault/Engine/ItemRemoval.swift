@@ -48,7 +48,7 @@ struct ItemRemoval {
     }
   }
 
-  /// Of an item with its fields; false if there is none.
+  /// Removes the whole history of `name`, of an item with its fields; false if there is none.
   private func forgetPast(of name: ItemName, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> Bool {
     guard !name.field.isEmpty else { return try history.forget(index, &change) }
     return try history.forget(items.index(of: name.item), only: index, &change)

@@ -21,7 +21,7 @@ extension ItemTable {
     return Target(name: name, index: index, old: old)
   }
 
-  /// The record at `target` is kept if the description says so.
+  /// Stores the next revision. The record at `target` is kept if the description says so.
   ///
   /// - Parameter above: the number of revisions to leave free for previous versions that follow.
   func store(
@@ -48,7 +48,7 @@ extension ItemTable {
     return meta
   }
 
-  /// Of the record or its item. Nothing of such a record is kept.
+  /// Whether a record, or its item, ends with a session. Nothing of such a record is kept.
   func endsWithSession(
     _ meta: RecordMeta, _ name: ItemName, _ change: inout Change
   ) throws(StoreError) -> Bool {
@@ -73,7 +73,7 @@ extension ItemTable {
     }
   }
 
-  /// Above all revisions that were ever known under this name.
+  /// The next revision, above all that were ever known under this name.
   private func revision(after target: Target, above: Int, _ change: inout Change) throws(StoreError) -> UInt64 {
     // A present content has the highest revision. After a kept deletion the count continues.
     let last: UInt64

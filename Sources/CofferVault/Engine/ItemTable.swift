@@ -13,7 +13,7 @@ struct ItemTable {
   var describing: ItemDescribing { ItemDescribing(items: self) }
   var transfer: ItemTransfer { ItemTransfer(items: self) }
 
-  /// A day, in milliseconds, because clocks drift and are set by hand.
+  /// A difference of a day, in milliseconds, is tolerated, because clocks drift and are set by hand.
   static let clockTolerance: UInt64 = 24 * 3_600_000
 
   func index(of name: ItemName) -> RecordIndex {
@@ -22,7 +22,7 @@ struct ItemTable {
 
   func bucket(of index: RecordIndex) -> Int { RecordTable.present.bucket(of: index) }
 
-  /// Saves a remote vault a round trip.
+  /// Announces the next transaction, which saves a remote vault a round trip.
   func announce(_ name: ItemName, writing: Bool) throws(StoreError) {
     guard view.database.isRemote, view.keys.isIntact else { return }
     let index = index(of: name)
@@ -31,7 +31,7 @@ struct ItemTable {
     try view.database.expect(.item(index.bytes, list: needsList, log: log))
   }
 
-  /// From the verified list alone.
+  /// Uses the verified list alone.
   func version(of name: ItemName) throws(StoreError) -> RecordVersion {
     try find(name).map { RecordVersion($0.id.bytes) } ?? .absent
   }
@@ -48,7 +48,7 @@ struct ItemTable {
     }
   }
 
-  /// Even if expired. `.some(nil)` for an item without a value, nil if there is no such item.
+  /// The value and metadata, even if expired. `.some(nil)` for an item without a value, nil if there is no such item.
   func form(_ name: ItemName) throws(StoreError) -> SecretForm?? {
     guard let record = try record(name) else { return nil }
     return .some(record.form())
@@ -116,7 +116,7 @@ struct ItemTable {
     return Self.sorted(fields)
   }
 
-  /// An item is ten times as large as its position, and counts references.
+  /// Sorts positions, because an item is ten times as large, and counts references.
   private static func sorted(_ items: [VaultItem]) -> [VaultItem] {
     items.withUnsafeBufferPointer { items in
       items.indices.sorted { left, right in
@@ -128,7 +128,7 @@ struct ItemTable {
     }
   }
 
-  /// Also of a former record that is still kept.
+  /// The name of a present record, or of a former one that is still kept.
   func name(ofRecordAt index: RecordIndex) throws(StoreError) -> ItemName? {
     if let id = try view.list(of: bucket(of: index)).record(at: index) {
       return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
@@ -178,7 +178,7 @@ struct ItemTable {
     }
   }
 
-  /// Another program stored the item without a value.
+  /// The error for an item that another program stored without a value.
   static func withoutValue(_ name: ItemName, _ place: VaultPlace) -> StoreError {
     StoreError(
       .damaged, "the item has no value", key: name.description, place: place.description, cure: "store it again, or delete it")

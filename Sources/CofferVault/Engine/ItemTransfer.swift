@@ -9,7 +9,7 @@ struct ItemTransfer {
   let items: ItemTable
   private var view: VerifiedView { items.view }
 
-  /// With the item's own times. A replaced item leaves only its count of writes.
+  /// Stores an item with its own times. A replaced item leaves only its count of writes.
   ///
   /// - Parameter keeping: the number of previous versions that a new item keeps.
   func adopt(_ item: ImportedItem, keeping: UInt8, _ change: inout Change) throws(StoreError) {
@@ -73,7 +73,7 @@ struct ItemTransfer {
     return report
   }
 
-  /// In its own transaction. Nil means all services.
+  /// Copies the items in a transaction of its own, and returns how many. Nil means all services.
   func copyItems(of services: [String]?, to target: OpenVault) throws(StoreError) -> Int {
     var names: [ItemName] = []
     for service in services.map({ $0.map(Optional.some) }) ?? [nil] {

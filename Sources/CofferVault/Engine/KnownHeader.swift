@@ -30,20 +30,20 @@ struct KnownHeader: ~Copyable {
 
   func comes(from anchors: [Anchor]) throws(StoreError) -> Bool { try refusal(by: anchors) == nil }
 
-  /// Nil if the key comes from that of each of `anchors`.
+  /// Why the key does not come from that of one of `anchors`; nil if it comes from all.
   func refusal(by anchors: [Anchor]) throws(StoreError) -> Anchor.Refusal? {
     try header.refusal(keys, by: anchors, at: place.description)
   }
 
   func anchor(_ source: Anchor.Source) -> Anchor { Anchor(vault: header.vault, key: keys.epochMark, source: source) }
 
-  /// The same slots under the key of a later epoch.
+  /// The header with the same slots under the key of a later epoch.
   borrowing func next(key: borrowing VaultKey, _ nextKeys: borrowing Subkeys, rotated: UInt64) throws(StoreError) -> VaultHeader {
     let plan = SlotPlan()
     return try Self.next(after: header, body, keys, plan, key: key, nextKeys, rotated: rotated, place: place)
   }
 
-  /// Nil if the state does not open.
+  /// The state of `database`; nil if it does not open.
   func state(of database: any VaultRows) throws(StoreError) -> VaultState? {
     do throws(StoreError) {
       return try database.read { () throws(StoreError) in try StoredParts.readState(database, header, digest, keys) }

@@ -4,7 +4,7 @@ internal import CofferPlatform
 ///
 /// The log is not trusted: the root in the sealed state covers the whole tree.
 struct LogFollowing {
-  /// Opening more rows would take longer than reading all digests of a full vault.
+  /// The most rows to follow: opening them takes as long as reading all digests of a full vault.
   static let most = 64
 
   let view: VerifiedView
@@ -15,7 +15,7 @@ struct LogFollowing {
     }
   }
 
-  /// Within a transaction and under the held keys; nil if the log does not name the changes.
+  /// The digests of `next`, within a transaction and under the held keys; nil if the log does not name the changes.
   func digests(of next: VaultState) throws(StoreError) -> DigestTree? {
     let known = view.state.logSequence
     guard next.logSequence > known, next.logSequence - known <= UInt64(Self.most) else { return nil }

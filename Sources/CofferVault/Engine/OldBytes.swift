@@ -39,10 +39,10 @@ final class OldBytes {
     if tried != vault.view.headerDigest || pace.allows(.now) { tryToScrub(vault) }
   }
 
-  /// For use outside writes.
+  /// Does the same outside a write, if this vault removed something for good that is still there.
   func removeOwedWhenDue(from vault: OpenVault) { if areOwed { removeWhenDue(from: vault) } }
 
-  /// Before the vault is closed.
+  /// Removes the remains of its own removals before the vault is closed.
   func removeOwed(from vault: OpenVault) {
     guard areOwed, vault.view.database.canRemoveOldBytes, vault.view.state.scrub, vault.view.keys.isIntact,
       hopeless != vault.view.headerDigest
@@ -72,7 +72,7 @@ final class OldBytes {
     }
   }
 
-  /// Nil if there are none.
+  /// The error for old bytes that stay in a damaged file; nil if there are none.
   func unscrubbed(_ place: String) -> StoreError? {
     guard let reason = unscrubbable.take() else { return nil }
     return StoreError(
@@ -98,7 +98,7 @@ final class OldBytes {
   }
 }
 
-/// For a program that removes many items one after the other.
+/// Limits how often a file is rewritten, for a program that removes many items one after the other.
 struct ScrubPace {
   /// At most one part in so many of the time is spent on it.
   static let share = 20

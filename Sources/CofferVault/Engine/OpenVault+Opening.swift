@@ -97,7 +97,7 @@ extension OpenVault {
     }
     if trust.asksPin { try pins?.read() }
     let vault = try database.read { () throws(StoreError) in
-      // Unchanged if nobody has committed since.
+      // The header is unchanged if nobody has committed since.
       let (header, digest) = try database.dataVersion() == version ? tried : StoredParts.readHeader(database)
       guard var current = slot.take() else { throw StoredParts.missing("slot", database) }
       guard header.vault == tried.header.vault else {
@@ -131,7 +131,8 @@ extension OpenVault {
     var asksPin: Bool { self == .everyAnchor || self == .joining }
   }
 
-  /// For a person to compare. Nothing is remembered. The claim must agree with all that is known of the vault.
+  /// The claim of a vault about its key, for a person to compare. Nothing is remembered. The claim must agree with all that is
+  /// known of the vault.
   static func claim(
     of place: VaultPlace, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> Invitation {
@@ -145,7 +146,7 @@ extension OpenVault {
     return Invitation(vault: VaultID(bytes: header.vault.bytes), key: known.keys.epochMark)
   }
 
-  /// Passphrases are hashed one at a time.
+  /// Searches for a slot that `credentials` open. Passphrases are hashed one at a time.
   static func search(
     _ header: VaultHeader, with credentials: consuming Credentials, _ options: VaultOptions, _ place: VaultPlace
   ) throws(StoreError) -> OpenSlot {
@@ -157,7 +158,7 @@ extension OpenVault {
     }
   }
 
-  /// Before any secret is used; nil if the options name no folder of pins.
+  /// The watch over the vault, before any secret is used; nil if the options name no folder of pins.
   private static func watch(
     _ header: VaultHeader, at place: VaultPlace, _ options: VaultOptions, _ trust: Trust
   ) throws(StoreError) -> PinWatch? {
@@ -253,7 +254,7 @@ extension VaultOptions {
       cure: "put the expected vault back, or expect this one if it is right")
   }
 
-  /// The epoch is in the clear.
+  /// Compares the unsealed epoch of a vault's file with the invitations.
   func check(epoch found: UInt64, at place: VaultPlace) throws(StoreError) {
     guard let newest = invitations.max(by: { $0.epoch < $1.epoch }), newest.epoch > found else { return }
     let anchor = try StoredParts.checked(place) { () throws(FormatError) in try newest.anchor() }

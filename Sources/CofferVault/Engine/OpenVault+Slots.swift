@@ -11,7 +11,7 @@ extension OpenVault {
     return try slots.slot(SlotSummary.ID(bytes: id.bytes)).summary
   }
 
-  /// Keeps the vault's key.
+  /// Changes slots under the same key.
   ///
   /// - Parameter scrubs: whether somebody who should no longer open the old header still can, so that it must leave the file.
   func changeSlots(
@@ -29,7 +29,7 @@ extension OpenVault {
     }
   }
 
-  /// In one transaction, after which the old key opens nothing of this file.
+  /// Gives the vault a new key in one transaction, after which the old key opens nothing of this file.
   func rotate(_ plan: borrowing SlotPlan, _ progress: (Int, Int) -> Void) throws(StoreError) -> SlotReport {
     let rotation = Rotation(view: view, items: items, slots: slots, log: log)
     var before: [VaultStatus.Slot] = []
@@ -43,7 +43,8 @@ extension OpenVault {
     return SlotReport(slots: after, removed: before.filter { slot in !after.contains { $0.summary.id == slot.summary.id } })
   }
 
-  /// Only once, after a write: reads never write, and a write shows that the file may be written.
+  /// Raises the cost of the slot that opened the vault, once, after a write: reads never write, and a write shows that the file
+  /// may be written.
   ///
   /// Never throws: the caller's write is committed.
   func raiseCostOnce() {
@@ -70,7 +71,7 @@ extension OpenVault {
     }
   }
 
-  /// After a failure the next operation reads the file again.
+  /// Runs a write that may replace the header. After a failure the next operation reads the file again.
   private func changingHeader(_ body: (inout Change) throws(StoreError) -> Void) throws(StoreError) {
     do { try write { (_, change) throws(StoreError) in try body(&change) } } catch {
       view.forgetHeader()

@@ -13,7 +13,7 @@ final class OpenVault {
   let log: VaultLog
   let options: VaultOptions
   var index: ItemIndex?
-  /// Written with this process's first write.
+  /// The log entry for the unlocking, written with this process's first write.
   private var unlocking: LogEntry?
   let oldBytes = OldBytes()
 
@@ -85,7 +85,7 @@ final class OpenVault {
     return result
   }
 
-  /// Rolls back instead of committing.
+  /// Runs `body` like ``write(_:)``, but rolls back instead of committing.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try checkKeys()
     try view.readPin()
@@ -132,7 +132,7 @@ final class OpenVault {
     }
   }
 
-  /// No seal covers the record.
+  /// Drops the record of a decided transaction, which no seal covers.
   func forget(_ transaction: TransactionID) throws(StoreError) {
     try checkKeys()
     try view.pins?.checkWritable()
@@ -155,7 +155,7 @@ final class OpenVault {
     }
     let tree = view.tree.change(changed, keys: view.keys)
     var next = view.state
-    // Before the log's rows, which name it.
+    // The log's rows name the commit.
     next.commit = change.commitID()
     for event in change.events { try log.append(event, to: &next) }
     try log.trim(&next)
@@ -176,13 +176,13 @@ final class OpenVault {
       removesForGood: change.removesForGood, hadOldBytes: view.state.scrub)
   }
 
-  /// Logs the unlocking with the first write.
+  /// Uses the machine's memory of the vault from now on, and logs the unlocking with the first write.
   func begin(_ pins: PinWatch?) {
     view.pins = pins
     unlocking = LogEntry(.unlocked, by: .current, time: view.now, detail: view.slot.id.bytes)
   }
 
-  /// Decrypts no record; see ``UnlockedVault/verify(progress:)``.
+  /// Checks everything without decrypting a record; see ``UnlockedVault/verify(progress:)``.
   func verify(_ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
     try Verification(view: view).run(log, progress)
   }
@@ -196,7 +196,7 @@ final class OpenVault {
 }
 
 extension StoreError.Kind {
-  /// Another process may have committed since.
+  /// Whether a second look may show that nothing is wrong: another process may have committed since.
   fileprivate var mayBeOfAnOlderMemory: Bool {
     switch self {
     case .tampered, .rolledBack, .forked: true
@@ -206,7 +206,7 @@ extension StoreError.Kind {
 }
 
 struct Change {
-  /// Each was verified against its digest before its first change.
+  /// The new lists of the touched buckets. Each was verified against its digest before its first change.
   var lists: [Int: BucketList] = [:]
   var hasTouchedPast = false
   var notes: [Int: [RecordNote]] = [:]
@@ -215,7 +215,7 @@ struct Change {
   private var commit: CommitID?
   /// The least generation of the commit: one above another history that it replaces.
   var leastGeneration: UInt64 = 0
-  /// Nil means the pin's replica.
+  /// The author of the commit; nil means the pin's replica.
   var replica: ReplicaID?
   /// Set if the commit has a new replica id: until the pin has that, it looks for this one.
   var formerReplica: ReplicaID?

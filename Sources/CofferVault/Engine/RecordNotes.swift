@@ -4,13 +4,13 @@ internal import CofferStorage
 /// bucket once, and valid while the bucket's digest is unchanged.
 struct RecordNote: Sendable {
   let index: RecordIndex
-  /// Of the present contents. They differ for a field.
+  /// The indices of the present contents of its item, and of the record itself. They differ for a field.
   let item: RecordIndex, present: RecordIndex
   let kind: RecordKind
   let revision: UInt64
   let deletion: RecordMeta.Deletion?
 
-  /// The present content of an item is found by its name.
+  /// Nil for the present content of an item, which is found by its name.
   init?(_ meta: RecordMeta, at index: RecordIndex, keys: borrowing Subkeys) {
     guard !meta.isItem, meta.kind != .later else { return nil }
     self.index = index
@@ -22,7 +22,7 @@ struct RecordNote: Sendable {
   }
 }
 
-/// By bucket; nil before the first look.
+/// The notes by bucket; nil before the first look.
 struct BucketNotes {
   /// Allocated at first use: most vaults have neither fields nor a past.
   private var notes: [[RecordNote]?] = []
@@ -41,7 +41,7 @@ struct BucketNotes {
 }
 
 extension RecordSet {
-  /// All are in one bucket.
+  /// The notes of an item, all in one bucket.
   ///
   /// - Parameter lenient: whether to skip records that do not open. A removal must not depend on the soundness of all others.
   func notes(
@@ -60,7 +60,7 @@ extension RecordSet {
     return found
   }
 
-  /// Among the previous versions of the record at `index`, which may be deleted.
+  /// The highest revision among the previous versions of the record at `index`, which may be deleted.
   func highestRevision(of index: RecordIndex, _ change: inout Change) throws(StoreError) -> UInt64 {
     guard mayHold(.old, change) else { return 0 }
     return try notes(inBucket: RecordTable.old.bucket(of: index), lenient: false, &change).lazy

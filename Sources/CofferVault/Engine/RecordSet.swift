@@ -6,7 +6,7 @@ internal import CofferStorage
 struct RecordSet {
   let view: VerifiedView
 
-  /// The change's own list, or the verified current rows.
+  /// The change's own list, or one that is read and verified again.
   func touch(_ bucket: Int, _ change: borrowing Change) throws(StoreError) -> BucketList {
     if let list = change.lists[bucket] { return list }
     return try view.list(of: bucket, fresh: true)

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 
 extension Restoration {
-  /// As one commit of the vault; makes the vault if there is none.
+  /// Replaces the rows on a server as one commit of the vault, or makes the vault if there is none.
   ///
   /// - Returns: the place of the replaced rows.
   borrowing func restore(
@@ -43,7 +43,7 @@ extension Restoration {
 private struct ServerReplacement {
   let rows: any ServerRows
 
-  /// As the only writer.
+  /// Runs `body` as the only writer.
   ///
   /// - Returns: the place of the copy of the current rows.
   func run(_ body: (VaultPlace) throws(StoreError) -> Void) throws(StoreError) -> VaultPlace {
@@ -67,7 +67,7 @@ private struct ServerReplacement {
     return kept
   }
 
-  /// Nil if the rows are still others. Holds the lock of all writers.
+  /// Whether the rows are the new ones; nil if they are still others. Holds the lock of all writers.
   private func isMade(_ before: [UInt8]?, _ after: [UInt8]?) throws(StoreError) -> Bool? {
     let found = try rows.write { () throws(StoreError) in try rows.stateBytes() }
     return found == after ? true : found == before ? false : nil

@@ -88,7 +88,7 @@ struct Restoration: ~Copyable {
       invitation: Invitation(vault: backup.view.id, key: backup.view.keys.epochMark))
   }
 
-  /// Nil if there is none that can be opened.
+  /// The current vault; nil if there is none that can be opened.
   private func readableVault(_ file: FilePath) throws(StoreError) -> VaultDatabase? {
     do throws(StoreError) { return try VaultDatabase.open(file) } catch {
       switch error.kind {
@@ -117,7 +117,7 @@ struct Restoration: ~Copyable {
     return kept
   }
 
-  /// Nil if none opens. Not within a transaction, because it may run Argon2id.
+  /// The slot that opens the current vault; nil if none does. Not called within a transaction, because it may run Argon2id.
   func presentSlot(of current: any VaultRows, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
     let found = try Self.header(of: current)
     try requireSameVault(found?.header)
@@ -127,7 +127,7 @@ struct Restoration: ~Copyable {
     return try presentSlot(found.header, others)
   }
 
-  /// Nobody writes `before` meanwhile.
+  /// Commits the backup's records in their copy. Nobody writes `before` meanwhile.
   func commit(
     over before: any VaultRows, opened slot: consuming OpenSlot?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -140,10 +140,10 @@ struct Restoration: ~Copyable {
     }
   }
 
-  /// Another copy is needed if somebody wrote between the copy and the lock, a gap of some microseconds.
+  /// The limit of copies. Another one is needed if somebody wrote between the copy and the lock, a gap of some microseconds.
   private static let mostCopies = 20
 
-  /// Keeps others from writing after the copy, so that it is of the last commit.
+  /// Copies the vault and then keeps others from writing, so that the copy is of the last commit.
   ///
   /// - Returns: the copy, and the begun replacement.
   private func keep(_ current: VaultDatabase, _ file: FilePath) throws(StoreError) -> (FilePath, VaultReplacement) {
@@ -237,7 +237,8 @@ struct Restoration: ~Copyable {
     return invitations + (key.map { [Anchor(vault: source.header.vault, key: $0, source: .pin)] } ?? [])
   }
 
-  /// Under the present vault's slots, or under those of the backup if that is of a later epoch of the same history.
+  /// Commits the backup's records under the present vault's slots, or under those of the backup if that is of a later epoch of
+  /// the same history.
   private func commit(
     under present: borrowing KnownHeader, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -297,7 +298,7 @@ struct Restoration: ~Copyable {
     if !isProven { try pin?.expect(backup.view.keys.epochMark) }
   }
 
-  /// The evidence, in words; nil if there is none.
+  /// The evidence, in words, of a key that is newer than the backup's; nil if there is none.
   ///
   /// - Parameter present: the current header, if it may be the newer key's.
   private func newerKey(beside present: VaultHeader?, _ anchors: [Anchor]) throws(StoreError) -> String? {
@@ -334,7 +335,8 @@ struct Restoration: ~Copyable {
     return try start(max(known, present?.generation ?? 0, own), "generation", orAt: own)
   }
 
-  /// With consent, a known number that is the last possible one is ignored: somebody with the key made it so.
+  /// The number to start from. With consent, a known number that is the last possible one is ignored: somebody with the key made
+  /// it so.
   private func start(_ known: UInt64, _ what: String, orAt own: UInt64) throws(StoreError) -> UInt64 {
     guard known == FileCounter.most else { return known }
     try requireConsent("the vault's \(what) is the last that can be")
@@ -342,7 +344,7 @@ struct Restoration: ~Copyable {
   }
 
   private func moveIn(to file: FilePath, _ returned: inout [VaultStatus.Slot]) throws(StoreError) -> FilePath? {
-    // An unusable folder fails before any change.
+    // Opened first, so that an unusable folder fails before any change.
     let folder = try OpenFolder(of: file, SystemCalls())
     try commitAlone(beside: nil, nil, &returned)
     try rows.emptyLog()
@@ -360,7 +362,7 @@ struct Restoration: ~Copyable {
   }
 }
 
-/// Tried one after the other.
+/// Credentials for a vault, tried one after the other.
 struct Openers: ~Copyable {
   private let first: Credentials
   private let second: Credentials

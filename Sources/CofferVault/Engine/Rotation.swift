@@ -12,8 +12,8 @@ struct Rotation {
 
   private static let progressStep = 256
 
-  /// Within the write transaction of `change`, after which the old key opens nothing of this file. Other processes follow through
-  /// the slot they were unlocked with.
+  /// Gives the vault a new key within the write transaction of `change`, after which the old key opens nothing of this file.
+  /// Other processes follow through the slot they were unlocked with.
   func run(_ plan: borrowing SlotPlan, _ change: inout Change, _ progress: (Int, Int) -> Void) throws(StoreError) {
     let epoch = try view.checked { () throws(FormatError) in try FileCounter.next(view.header.epoch, "key epoch") }
     let events = slotEvents(plan)
@@ -52,8 +52,8 @@ struct Rotation {
   /// The lists of all buckets under the new key, and the new place of each record.
   private typealias Moved = (lists: [Int: BucketList], places: [RecordIndex: RecordIndex])
 
-  /// One record is in memory at a time, and 64 bytes for each of the others. All lists are verified first, because rows of an
-  /// attacker must not be sealed as genuine.
+  /// Seals every record again. One record is in memory at a time, and 64 bytes for each of the others. All lists are verified
+  /// first, because rows of an attacker must not be sealed as genuine.
   private func resealRecords(
     under nextKeys: borrowing Subkeys, _ progress: (Int, Int) -> Void
   ) throws(StoreError) -> Moved {

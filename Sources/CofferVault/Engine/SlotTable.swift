@@ -7,7 +7,7 @@ internal import SystemPackage
 final class SlotTable {
   private let view: VerifiedView
   private let options: VaultOptions
-  /// For a slot that is too cheap, until the next write raises it.
+  /// The inputs for a slot that is too cheap, until the next write raises it.
   private var weakInputs: SlotInputs?
 
   init(_ view: VerifiedView, _ options: VaultOptions) {
@@ -21,7 +21,7 @@ final class SlotTable {
     }
   }
 
-  /// Nil means the slot in use.
+  /// The slot `id`; nil means the slot in use.
   func slot(_ id: SlotSummary.ID?) throws(StoreError) -> SealedSlot {
     let wanted = id.map(\.bytes) ?? view.slot.id.bytes
     guard let found = view.header.slots.first(where: { $0.id.bytes == wanted }) else {
@@ -39,7 +39,7 @@ final class SlotTable {
       after: view.header, view.headerBody, view.keys, plan, key: key, keys, rotated: rotated, place: view.place)
   }
 
-  /// Argon2id runs outside any transaction, and one at a time for this user.
+  /// Makes a slot. Argon2id runs outside any transaction, and one at a time for this user.
   ///
   /// - Parameter cost: nil measures this machine.
   static func newSlot(
@@ -83,13 +83,14 @@ final class SlotTable {
   /// The larger of the vault's sealed floor and this machine's.
   private var leastCost: PassphraseCost { .max(view.headerBody.floor, options.leastCost ?? view.headerBody.floor) }
 
-  /// Until ``raisedOnce()``, if the slot is too cheap.
+  /// Keeps the inputs until ``raisedOnce()``, if the slot is too cheap.
   func keep(_ inputs: consuming SlotInputs?) {
     guard view.slot.kind.takesPassphrase, view.slot.cost.isBelow(leastCost) else { return }
     weakInputs = inputs
   }
 
-  /// Passphrase, key pair and id stay, so that the user is not asked. Nil if the slot costs enough, or after the first call.
+  /// A plan that raises the cost of the slot. Passphrase, key pair and id stay, so that the user is not asked. Nil if the slot
+  /// costs enough, or after the first call.
   func raisedOnce() throws(StoreError) -> SlotPlan? {
     guard let inputs = weakInputs.take() else { return nil }
     // The inputs no longer open the slot if its passphrase has just been changed.

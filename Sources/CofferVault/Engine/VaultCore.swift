@@ -50,12 +50,12 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Makes none of the changes.
+  /// Runs `body` like ``write(about:_:)``, but makes none of its changes.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try run { (vault) throws(StoreError) in try vault.rehearse(body) }
   }
 
-  /// The body has its own transactions.
+  /// Runs `body`, which has its own transactions, over the current vault.
   func refreshed<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try run { (vault) throws(StoreError) in
       try vault.refreshNow()
@@ -63,7 +63,7 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// In no transaction.
+  /// Runs `body` in no transaction.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/closed`` after ``close()``, ``/CofferPlatform/StoreError/Kind/reentrant`` inside
   ///   an update closure.
@@ -78,7 +78,7 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// A forked child has no keys, and the connection is not its own.
+  /// Whether this is a forked child, which has no keys, and whose connection belongs to the parent.
   var isInherited: Bool { getpid() != process }
 
   var isOpen: Bool { vault.withLock { $0 != nil } }

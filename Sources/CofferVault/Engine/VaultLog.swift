@@ -10,11 +10,11 @@ final class VaultLog {
 
   init(_ view: VerifiedView) { self.view = view }
 
-  /// Some 2 MiB. A commit beyond it drops the older half, so that a vault that is written for years stays small, and the
-  /// necessary walk comes once in 5 000 rows.
+  /// The rows take some 2 MiB. A commit beyond the limit drops the older half, so that a vault that is written for years stays
+  /// small, and the necessary walk comes once in 5 000 rows.
   private static let longest: UInt64 = 10_000
 
-  /// From the oldest remaining row to the head in the state.
+  /// Follows the chain from the oldest remaining row to the head in the state.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
   func forEach(_ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
@@ -27,7 +27,7 @@ final class VaultLog {
     try check(end)
   }
 
-  /// From the head in the state back, over at most `count` rows. Earlier rows are not checked.
+  /// Follows the chain from the head in the state back, over at most `count` rows. Earlier rows are not checked.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
   func forEach(last count: Int, _ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
@@ -65,7 +65,7 @@ final class VaultLog {
     return found.entry
   }
 
-  /// Opens no row: the head in the sealed state authenticates each byte.
+  /// Checks the chain without opening a row: the head in the sealed state authenticates each byte.
   func verify() throws(StoreError) { try check(walk(to: view.state.logSequence) { _, _, _ in }) }
 
   func check(_ end: End) throws(StoreError) {
@@ -85,7 +85,7 @@ final class VaultLog {
     var trim: LogEntry.Trim?
   }
 
-  /// Row `last` must be the last one.
+  /// Follows the chain to row `last`, which must be the last one.
   private func walk(
     to last: UInt64, _ body: (_ sequence: UInt64, _ before: End, _ row: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) -> End {
@@ -100,7 +100,7 @@ final class VaultLog {
     return end
   }
 
-  /// Opens only a row that may be about dropped rows.
+  /// Moves `end` on to the next row. Opens only a row that may be about dropped rows.
   ///
   /// - Returns: false at the beginning of a trimmed log.
   func follow(_ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End) throws(StoreError) -> Bool {
@@ -127,7 +127,7 @@ final class VaultLog {
     try Self.append(entry, to: &state, with: view.slot.id, view.database, view.keys)
   }
 
-  /// For the commit of `state`, by the user of `slot`.
+  /// Adds a row for the commit of `state`, by the user of `slot`.
   static func append(
     _ entry: LogEntry, to state: inout VaultState, with slot: SlotID, _ database: any VaultRows, _ keys: borrowing Subkeys
   ) throws(StoreError) {
@@ -173,8 +173,8 @@ final class VaultLog {
   }
 
   /// Seals every row of the log again in its place, and follows both chains: the old one must end where the state says. A row
-  /// about an existing record gets the record's new place. The beginning of a trimmed log stays the same, because the row about
-  /// the trim repeats it.
+  /// about an existing record gets the record's new place. A row about an empty place stays the same, and so does the beginning
+  /// of a trimmed log, which the row about the trim repeats.
   ///
   /// - Returns: the head of the new chain.
   func reseal(
@@ -200,7 +200,7 @@ final class VaultLog {
     return nextHead
   }
 
-  /// Nil at the beginning of a trimmed log.
+  /// Reads the row after `end` and moves on to it; nil at the beginning of a trimmed log.
   private func read(
     _ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End
   ) throws(StoreError) -> LogEntry? {
@@ -230,8 +230,8 @@ final class VaultLog {
 }
 
 extension LogEntry.Trim {
-  /// The head of the chain after the last dropped row, in place of that row. It is not sealed, but the chain from it ends at the
-  /// head in the state, and the last row about dropped rows repeats it.
+  /// The beginning of a trimmed log: the head of the chain after the last dropped row, in place of that row. It is not sealed,
+  /// but the chain from it ends at the head in the state, and the last row about dropped rows repeats it.
   init?(_ row: UnsafeRawBufferPointer, before sequence: UInt64) {
     guard let head = Digest32(row) else { return nil }
     self.init(first: sequence + 1, head: head)
@@ -239,7 +239,7 @@ extension LogEntry.Trim {
 }
 
 extension OpenVault {
-  /// The newest `limit` entries, or all, with the names of existing and restorable items.
+  /// Returns the newest `limit` entries, or all, with the names of existing and restorable items.
   func entries(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
     var names: [RecordIndex: ItemName?] = [.zero: .none]
     var entries: [VaultLogEntry] = []

@@ -43,7 +43,8 @@ extension VaultRepair {
     report.droppedRecords += unreadable.count
   }
 
-  /// An older record of an item opens too, and the next writes would otherwise overwrite parts of its history.
+  /// Gives current versions a revision above their history. An older record of an item opens too, and the next writes would
+  /// otherwise overwrite parts of the history.
   private func renumber(_ lists: inout [BucketList]) throws(StoreError) {
     var highest: [RecordIndex: UInt64] = [:]
     try forEachMeta(in: .old) { (meta, _) in
@@ -98,7 +99,7 @@ extension VaultRepair {
     return DigestTree(digests, keys: keys)
   }
 
-  /// Nil unless description and value open, and belong to their place.
+  /// The record's entry and description; nil unless description and value open, and belong to their place.
   private func opened(
     _ index: RecordIndex, in table: RecordTable, _ columns: borrowing RecordColumns
   ) throws(StoreError) -> (BucketEntry, RecordMeta)? {

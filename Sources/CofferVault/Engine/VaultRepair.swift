@@ -12,7 +12,7 @@ final class VaultRepair {
   private let pins: PinWatch?
   private let state: VaultState?
   private let slot: OpenSlot
-  /// As found or as written by this repair; nil for an unsound copy.
+  /// The digests of the two copies of the header, as found or as written by this repair; nil for an unsound copy.
   private var seen: [Digest32?]
   /// A key of a later epoch than the header's; nil if the header's key comes from all known ones.
   private let contradicted: Anchor?
@@ -65,7 +65,7 @@ final class VaultRepair {
     let header: VaultHeader
     let digest: Digest32
     let state: VaultState?
-    /// Of a later epoch than the header's; nil if every anchor holds.
+    /// An anchor of a later epoch than the header's; nil if every anchor holds.
     var contradicted: Anchor?
     let key: EpochMark
 
@@ -134,7 +134,8 @@ final class VaultRepair {
     try KnownHeader(header, headerDigest, slot: slot, proving: [], place: database.place)
   }
 
-  /// The new epoch is after all known ones, so that no known key gets another number.
+  /// Gives a vault that went back to an older key a new one. Its epoch is after all known ones, so that no known key gets another
+  /// number.
   private func renewKey(past seen: Anchor) throws(StoreError) {
     let newest = try max(header.epoch, seen.key.epoch, pins?.knownKey()?.epoch ?? 0)
     let vault = try opened()
@@ -157,7 +158,7 @@ final class VaultRepair {
     pins?.acceptOwn(vault.view.state, key: vault.view.keys.epochMark, replica: replica)
   }
 
-  /// False if the state has to be rebuilt.
+  /// Mends the header and checks everything else; false if the state has to be rebuilt.
   private func mend(_ rebuilding: Bool) throws(StoreError) -> Bool {
     guard let state else { return false }
     do throws(StoreError) { try pins?.check(state, key: keys.epochMark) } catch {
@@ -254,13 +255,16 @@ final class VaultRepair {
     return state
   }
 
-  /// The number is unproven. One beyond the life of a vault is a flipped bit, or an attempt to use the numbers up.
+  /// The unsealed and unproven generation of an unreadable state. A number beyond the life of a vault is a flipped bit, or an
+  /// attempt to use the numbers up.
   private func statedGeneration() throws(StoreError) -> UInt64 {
     let most: UInt64 = 1 << 48
     guard let stated = try StoredParts.statedGeneration(database), stated < most else { return 0 }
     return stated
   }
 
+  /// Writes the chosen header.
+  ///
   /// - Throws: `.conflict` if another process has written a header since, which must stay.
   private func putHeaders() throws(StoreError) {
     try checkUnchanged()
@@ -273,7 +277,7 @@ final class VaultRepair {
     }
   }
 
-  /// From either copy of the header: a skillfully edited copy seems sound without a key, but opens nothing.
+  /// Searches both copies of the header: a skillfully edited copy seems sound without a key, but opens nothing.
   ///
   /// - Throws: the error for the first sound copy, if neither opens.
   static func slot(
@@ -307,7 +311,7 @@ final class VaultRepair {
     try [.first, .second].map { (copy) throws(StoreError) in try soundHeader(copy, database) }
   }
 
-  /// Nil if the header is missing or does not fit its checksum.
+  /// One copy of the header; nil if it is missing or does not fit its checksum.
   private static func soundHeader(
     _ copy: HeaderCopy, _ database: any VaultRows
   ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {

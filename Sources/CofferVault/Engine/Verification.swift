@@ -7,7 +7,7 @@ struct Verification {
 
   private static let progressStep = 256
 
-  /// Opens no value.
+  /// Checks everything without opening a value.
   func run(_ log: VaultLog, _ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
     try StoredParts.verifyHeaders(of: view.database, are: view.headerDigest)
     let buckets = RecordTable.allCases.flatMap(view.tree.filled)
@@ -28,7 +28,7 @@ struct Verification {
     return VerifyReport(records: listed, items: Int(clamping: counts.items), buckets: buckets.count)
   }
 
-  /// By index, as a `get` does: a scan of the table could show other rows than a look-up.
+  /// Looks records up by index, as a `get` does: a scan of the table could show other rows than a look-up.
   private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> RecordCounts {
     var (done, counts) = (0, RecordCounts.none)
     var fields: [RecordIndex: Int] = [:]

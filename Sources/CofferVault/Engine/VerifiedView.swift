@@ -11,37 +11,37 @@ final class VerifiedView {
   let place: VaultPlace
   let id: VaultID
   private let clock: @Sendable () -> Date
-  /// Kept to follow a rotation by another process.
+  /// The slot is kept to follow a rotation by another process.
   private(set) var slot: OpenSlot
   private(set) var header: VaultHeader
-  /// Of the header's row, with its checksum: the state is bound to it.
+  /// The digest of the header's row, with its checksum: the state is bound to it.
   private(set) var headerDigest: Digest32
   private(set) var headerBody: HeaderBody
   private(set) var keys: Subkeys
   private(set) var state: VaultState
   private(set) var tree: DigestTree
-  /// By bucket, valid while the bucket's digest is unchanged.
+  /// The verified lists by bucket, each valid while the bucket's digest is unchanged.
   private var lists: [Int: BucketList] = [:]
   var notes = BucketNotes()
-  /// As of `state`; nil forces a reload.
+  /// The database's counter of commits by others, as of `state`; nil forces a reload.
   private var dataVersion: Int64?
-  /// Nil without a folder of pins.
+  /// This machine's memory of the vault; nil without a folder of pins.
   var pins: PinWatch?
-  /// The slot no longer opens this vault, so that it must be unlocked again.
+  /// Whether the slot no longer opens this vault, so that it must be unlocked again.
   private(set) var isOver = false
 
-  /// Beside this machine's pin and the held key.
+  /// Keys that the vault's key must come from, beside this machine's pin and the held key.
   private let anchors: [Anchor]
   /// A cache for ``check(_:)``: an agent's clients ask with each request.
   private var proven: (header: Digest32, invitations: Set<Invitation>) = (.zero, [])
-  /// Those of eight clients that give as many as they may.
+  /// The invitations of eight clients that give as many as they may.
   private static let mostProven = 16 * Invitation.most
   /// Whether `keys` may be of a change that was not committed.
   private var keysAreInDoubt = false
-  /// For the next ``refresh()``, before its transaction.
+  /// Whether the pin was read for the next ``refresh()``, before its transaction.
   private var isPinRead = false
 
-  /// Within a read transaction: verifies that the vault's key comes from that of each anchor, then state and digests.
+  /// Called within a read transaction. Verifies that the vault's key comes from that of each anchor, then state and digests.
   init(
     _ database: any VaultRows, _ header: VaultHeader, _ headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
     pin: Anchor?, clock: @escaping @Sendable () -> Date
@@ -79,7 +79,7 @@ final class VerifiedView {
     isPinRead = true
   }
 
-  /// Within a transaction: verifies commits by others, down to the digests.
+  /// Verifies commits by others, down to the digests. Called within a transaction.
   func refresh() throws(StoreError) {
     defer { isPinRead = false }
     let version = try database.dataVersion()
@@ -118,8 +118,8 @@ final class VerifiedView {
     }
   }
 
-  /// A change of slots under the held key, or a rotation, whose key the slot's kept secret opens without a passphrase. Nothing
-  /// changes before the new header has proven that it comes from the held key.
+  /// Follows a change of slots under the held key, or a rotation, whose key the slot's kept secret opens without a passphrase.
+  /// Nothing changes before the new header has proven that it comes from the held key.
   private func reloadHeader() throws(StoreError) {
     let (next, digest) = try StoredParts.readHeader(database)
     guard digest != headerDigest else { return }
@@ -158,14 +158,14 @@ final class VerifiedView {
     proven.invitations.formUnion(invitations)
   }
 
-  /// For a header that the held key has sealed.
+  /// Takes over a header that the held key has sealed.
   private func take(_ next: VaultHeader, proving known: [Anchor]) throws(StoreError) {
     let body = try checked { () throws(FormatError) in try next.openBody(keys, proving: known) }
     try slot.takeFrame(of: next, place: place.description)
     headerBody = body
   }
 
-  /// For the key of a later epoch.
+  /// Takes over the key of a later epoch.
   private func follow(_ next: VaultHeader, proving known: [Anchor]) throws(StoreError) {
     let key = try slot.key(in: next, place: place.description)
     let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: key, vault: next.vault, epoch: next.epoch) }
@@ -177,7 +177,7 @@ final class VerifiedView {
     notes = BucketNotes()
   }
 
-  /// A change of the vault's key may not have been committed.
+  /// Restores the slot's keys if a change of the vault's key may not have been committed.
   private func settleKeys() throws(StoreError) {
     guard keysAreInDoubt else { return }
     keys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault, epoch: slot.epoch) }
@@ -202,7 +202,7 @@ final class VerifiedView {
 
   func keepsList(of bucket: Int) -> Bool { lists[bucket] != nil }
 
-  /// Reads again. Buckets without a digest must have no row.
+  /// Reads the lists of all buckets again. Buckets without a digest must have no row.
   func lists(of table: RecordTable) throws(StoreError) -> [BucketList] {
     guard !tree.isEmpty(table) else {
       // One look instead of one for each bucket.
@@ -227,7 +227,7 @@ final class VerifiedView {
     return result
   }
 
-  /// The row must be the version in the verified list.
+  /// Lends the row at `index`, which must be the version in the verified list.
   func withRow<Result: ~Copyable>(
     _ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present, _ part: RecordPart,
     _ body: (RecordRow) throws(StoreError) -> Result
@@ -254,7 +254,7 @@ final class VerifiedView {
     notes = BucketNotes()
   }
 
-  /// Also reads the header again, starting from the slot's key.
+  /// Makes the next operation read everything again, including the header, starting from the slot's key.
   func forgetHeader() {
     forget()
     headerDigest = .zero
@@ -270,10 +270,12 @@ final class VerifiedView {
 
   func setOldBytesRemain(_ remain: Bool) { state.scrub = remain && marksOldBytes }
 
-  /// Never for a server: old bytes stay in row versions, in its log and its backups as long as its operators keep them.
+  /// Whether the state marks old bytes for a later write to remove. Never for a server: old bytes stay in row versions, in its
+  /// log and its backups as long as its operators keep them.
   var marksOldBytes: Bool { database.canRemoveOldBytes }
 
-  /// Within the write transaction of a rotation. The set is empty until the records are put into it again.
+  /// Begins again under the new key, within the write transaction of a rotation. The set is empty until the records are put into
+  /// it again.
   func begin(_ next: VaultHeader, keys nextKeys: consuming Subkeys, logHead: Digest32) throws(StoreError) {
     state.logHead = logHead
     // Until the file is rewritten, its free pages hold bytes that the old key opens.
@@ -285,7 +287,7 @@ final class VerifiedView {
     tree = DigestTree(emptyUnder: keys)
   }
 
-  /// The state, which is bound to the header, must follow in the same transaction.
+  /// Writes both copies of the header. The state, which is bound to it, must follow in the same transaction.
   func replaceHeader(with next: VaultHeader) throws(StoreError) {
     let encoded = next.encoded()
     try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
@@ -318,7 +320,7 @@ final class VerifiedView {
 }
 
 extension VerifiedView {
-  /// Nil if these keys do not open it: anyone could have written such a state.
+  /// The state of another vault; nil if these keys do not open it: anyone could have written such a state.
   func state(of other: any VaultRows) throws(StoreError) -> VaultState? {
     try other.read { () throws(StoreError) in
       do throws(StoreError) {

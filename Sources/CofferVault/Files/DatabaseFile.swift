@@ -16,14 +16,14 @@ struct DatabaseFile: ~Copyable {
   let identity: FileIdentity
   private let descriptor: Int32
 
-  /// Nil if there is none. The folder was checked before.
+  /// The file at `path`, in a folder checked before; nil if there is none.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` unless it is this user's private file.
   static func existing(_ path: FilePath) throws(StoreError) -> DatabaseFile? {
     try OpenDatabaseFiles.shared.take(path)
   }
 
-  /// Mode 0600.
+  /// Makes an empty file of mode 0600.
   static func created(_ path: FilePath) throws(StoreError) -> DatabaseFile {
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = path.withPlatformString { coffer_open($0, flags, 0o600) }
@@ -55,7 +55,7 @@ struct DatabaseFile: ~Copyable {
   borrowing func isInPlace() throws(StoreError) -> Bool { try Stat.ofLink(path)?.identity == identity }
 }
 
-/// One descriptor for all of a file's connections.
+/// The process's open database files. All connections to a file share one descriptor.
 private final class OpenDatabaseFiles: Sendable {
   static let shared = OpenDatabaseFiles()
 
@@ -136,7 +136,7 @@ struct DatabaseHeader {
   /// 64 GiB at 4 096 bytes each. Up to this number only a tree's page begins as one: see ``PageCheck``.
   static let mostPages = (1 << 24) - 1
 
-  /// Otherwise a rollback journal beside the file may be its own.
+  /// If so, a rollback journal beside the file is not its own.
   let usesWriteAheadLog: Bool
   let mostBytes: Int
 

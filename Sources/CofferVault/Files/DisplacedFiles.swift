@@ -5,7 +5,7 @@ internal import SystemPackage
 struct DisplacedFiles {
   private let place: FilePath
   private let aside: FilePath
-  /// Suffixes, the database's own first.
+  /// The suffixes of the moved files, the database's own first.
   private var moved: [String] = []
 
   init(of place: FilePath, to aside: FilePath) {
@@ -35,7 +35,7 @@ struct DisplacedFiles {
           error, left, "another program has made a file there meanwhile, and what stood there before is beside it",
           "keep that one, or move it away and restore again")
       }
-      // The database last, after its side files are in place.
+      // The database follows last, after its side files are in place.
       for suffix in moved.reversed() {
         left = suffix
         try Self.rename(aside.appending(suffix: suffix), to: place.appending(suffix: suffix))
@@ -51,7 +51,7 @@ struct DisplacedFiles {
       error.kind, "\(error.what); \(event), as \(aside)\(suffix)", place: error.place, cure: cure, underlying: error.underlying)
   }
 
-  /// Never replaces a file.
+  /// Renames without replacing a file.
   static func rename(_ file: FilePath, to name: FilePath) throws(StoreError) {
     let code = NewName.give(file, name)
     guard code == 0 else { throw StoreError(errno: code, "rename \(file)", place: name) }

@@ -33,13 +33,13 @@ package struct Draft: ~Copyable {
 
   deinit { Self.remove(path) }
 
-  /// For a file that is written first and then replaces the draft.
+  /// The name of a file that is written first and then replaces the draft.
   var next: FilePath { path.appending(suffix: "-new") }
 
-  /// In a draft that is a folder. All files beside it begin with it.
+  /// The name of the database in a draft that is a folder, and the prefix of all files beside it.
   static let nameInFolder = "coffer-draft.sqlite"
 
-  /// `doctor` reports drafts that cannot be removed.
+  /// Removes the drafts of dead processes. `doctor` reports those that cannot be removed.
   static func sweep(_ folder: FilePath) {
     for draft in names(in: folder) {
       // Held during the removal, so that no other process also takes the files for dead.
@@ -49,7 +49,7 @@ package struct Draft: ~Copyable {
     }
   }
 
-  /// Drafts without a living process.
+  /// The drafts in `folder` without a living process.
   package static func abandoned(in folder: FilePath) -> [FilePath] {
     names(in: folder).filter { !isThere($0.appending(suffix: lockSuffix)) || taken($0, making: false) != nil }
   }
@@ -66,7 +66,7 @@ package struct Draft: ~Copyable {
     return Set(names).sorted().map { folder.appending($0) }
   }
 
-  /// Nil while the maker lives, or if locks are unavailable.
+  /// The lock of `draft`; nil while its maker lives, or if locks are unavailable.
   private static func taken(_ draft: FilePath, making: Bool) -> DescriptorLock? {
     do throws(StoreError) {
       return try DescriptorLock.take(draft.appending(suffix: lockSuffix), making: making)
@@ -79,7 +79,7 @@ package struct Draft: ~Copyable {
   }
 
   private static func remove(_ draft: FilePath) {
-    // As texts: parsing and joining a path costs more than all the rest.
+    // Texts, because parsing and joining a path costs more than all the rest.
     let name = draft.string
     for suffix in suffixes {
       let code = unlink(name + suffix) == 0 ? 0 : errno
@@ -88,11 +88,11 @@ package struct Draft: ~Copyable {
     }
   }
 
-  /// By descriptor, and only known names of this user, because others may have put files into a shared folder.
+  /// Works by descriptor, and removes nothing of another name or owner, because others may have put files into a shared folder.
   private static func removeFolder(_ name: String) {
     let descriptor = name.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0) }
     guard descriptor >= 0 else { return }
-    // It closes the descriptor, too.
+    // `closedir` closes the descriptor, too.
     guard let folder = fdopendir(descriptor) else {
       close(descriptor)
       return

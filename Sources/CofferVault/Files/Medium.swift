@@ -18,6 +18,8 @@ enum ReadOnlyMedium {
     return try Stat.ofLink(path.appending(suffix: "-wal")) == nil
   }
 
+  /// The name under which SQLite opens the file as immutable.
+  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly`` if a log that is not empty stands beside it.
   static func address(of path: FilePath) throws(StoreError) -> String {
     guard try SideFiles.logBytes(beside: path) == 0 else {
@@ -28,7 +30,7 @@ enum ReadOnlyMedium {
     return immutable(path)
   }
 
-  /// SQLite then reads nothing beside the file.
+  /// The name under which SQLite reads the file and nothing beside it.
   static func immutable(_ path: FilePath) -> String {
     var address = "file:"
     for byte in path.string.utf8 {
@@ -60,7 +62,7 @@ enum ReadOnlyMedium {
 /// Several machines can have their files open. A write-ahead log needs memory shared between all of its users
 /// (sqlite.org/wal.html), so vaults there commit through a rollback journal.
 package enum NetworkFileSystem {
-  /// By the type numbers of statfs(2); sshfs uses FUSE.
+  /// The names by the type numbers of statfs(2); sshfs uses FUSE.
   package static let names: [Int64: String] = [
     0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x0102_1997: "9P", 0x00C3_6400: "Ceph",
     0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda", 0x0BD0_0BD0: "Lustre", 0x0116_1970: "GFS2", 0x7461_636F: "OCFS2",
@@ -69,7 +71,7 @@ package enum NetworkFileSystem {
 
   package static func holds(_ path: FilePath) throws(StoreError) -> Bool { names[try type(of: path.folder)] != nil }
 
-  /// On Linux; nothing elsewhere.
+  /// The statfs(2) type on Linux; nothing elsewhere.
   package static func type(of folder: FilePath) throws(StoreError) -> Int64 {
     // The folder is opened, never the database: see DatabaseFile.
     let descriptor = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }

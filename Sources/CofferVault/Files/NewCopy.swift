@@ -47,7 +47,7 @@ struct NewCopy: ~Copyable {
     return NewCopy(path, target, draft, isBesideTarget: false)
   }
 
-  /// Nil if others could exchange the folder.
+  /// Makes a folder for SQLite; nil if others could exchange it.
   private static func privateFolder(_ path: FilePath) throws(StoreError) -> FilePath? {
     do throws(StoreError) { return try TrustedPath.makePrivateFolder(path) } catch {
       guard error.kind == .denied else { throw error }
@@ -55,12 +55,12 @@ struct NewCopy: ~Copyable {
     }
   }
 
-  /// Reports errors about the copy under the name of the target.
+  /// Reports the errors of `body` about the copy under the name of the target.
   borrowing func making<Result: ~Copyable>(_ body: (FilePath) throws(StoreError) -> Result) throws(StoreError) -> Result {
     do throws(StoreError) { return try body(path) } catch { throw error.naming(target, insteadOf: path.folder, isBesideTarget) }
   }
 
-  /// The copy must be closed. Except after an error of ``OpenFolder/synchronize()``, a failure leaves nothing behind.
+  /// Gives the closed copy its name. Except after an error of ``OpenFolder/synchronize()``, a failure leaves nothing behind.
   consuming func publish() throws(StoreError) {
     guard isBesideTarget else { return try PrivateCopy.publish(path, as: target) }
     try PrivateCopy.name(path, as: target)

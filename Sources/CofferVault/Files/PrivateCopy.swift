@@ -11,7 +11,7 @@ enum PrivateCopy {
   /// complete or absent: except after an error of ``OpenFolder/synchronize()``, a failure leaves nothing behind.
   static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let draft = try Draft(beside: target)
-    // An unusable folder fails before there is a copy.
+    // Opened first, so that an unusable folder fails before there is a copy.
     let folder = try OpenFolder(of: target, SystemCalls())
     try copy(source, to: draft.path)
     try give(draft.path, target, folder)

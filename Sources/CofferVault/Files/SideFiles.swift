@@ -9,7 +9,7 @@ internal import SystemPackage
 /// that appear after the check.
 enum SideFiles {
   static let suffixes = ["-journal", "-wal", "-shm"]
-  /// Ends a journal that names a super-journal, and begins every journal (file format, 3).
+  /// These bytes end a journal that names a super-journal, and begin every journal (file format, 3).
   private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
   /// SQLite zeros this much of a journal that it keeps, to end a transaction.
   private static let journalHeader = 28
@@ -50,7 +50,7 @@ enum SideFiles {
     return nil
   }
 
-  /// 0 if there is none.
+  /// The size in bytes of the log; 0 if there is none.
   static func logBytes(beside file: FilePath) throws(StoreError) -> Int64 {
     try Stat.ofLink(file.appending(suffix: "-wal"))?.size ?? 0
   }
@@ -85,7 +85,7 @@ enum SideFiles {
     return bytes
   }
 
-  /// SQLite never opened the named file.
+  /// The error for a journal that names another file. SQLite never opened that file.
   static func namesAnotherFile(_ file: FilePath) -> StoreError { namesAnotherFile(of: file.appending(suffix: "-journal")) }
 
   private static func namesAnotherFile(of journal: FilePath) -> StoreError {

@@ -3,7 +3,7 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A folder and a name in it.
+/// The place of an existing or new vault: a folder and a name in it.
 struct VaultFile {
   private let folder: FilePath
   private let name: String
@@ -29,13 +29,13 @@ struct VaultFile {
     }
   }
 
-  /// Without a check of the folder; nil if there is none.
+  /// The resolved path without a check of the folder; nil if there is no folder.
   func found() throws(StoreError) -> FilePath? {
     guard try Stat.ofLink(folder.isEmpty ? "." : folder) != nil else { return nil }
     return try TrustedPath.resolve(folder.isEmpty ? "." : folder).appending(name)
   }
 
-  /// A missing folder is made with mode 0700.
+  /// The resolved path. A missing folder is made with mode 0700.
   func made() throws(StoreError) -> FilePath {
     try TrustedPath.makePrivateFolder(TrustedPath.throughOwnLink(folder)).appending(name)
   }
@@ -43,7 +43,7 @@ struct VaultFile {
 
 /// The name of a vault that was moved aside before a risky command.
 enum KeptName {
-  /// Such as `vault.sqlite.before-20261121T080000Z`.
+  /// A name such as `vault.sqlite.before-20261121T080000Z`.
   static func beside(_ vault: FilePath) throws(StoreError) -> FilePath {
     let stamp = Date().formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
     let name = vault.appending(suffix: ".before-\(stamp)")

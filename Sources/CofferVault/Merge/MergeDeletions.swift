@@ -14,7 +14,7 @@ struct MergeDeletions {
   init(_ items: ItemTable) throws(StoreError) {
     var none = Change()
     let source = { (note: RecordNote) in
-      // Only read, so the flag does not matter.
+      // These are only read, so the flag does not matter.
       MergeSource(items: items, table: .old, index: note.index, revision: note.revision, isOurs: false)
     }
     let known = try items.records.notes(in: .old, &none)
@@ -70,7 +70,7 @@ extension MergeSide {
     try deletions.moment(of: record, MergeSource(items: other.items, table: .present, index: record.index, isOurs: false))
   }
 
-  /// A field that was changed since keeps its item.
+  /// Like ``deletion(of:in:)`` for an item with its fields. A field that was changed since keeps its item.
   func deletion(ofItem item: MergeRecord, in other: MergeSide) throws(StoreError) -> UInt64? {
     guard let moment = try deletion(of: item, in: other) else { return nil }
     let isByID = deletions.hasOne(of: item.id)

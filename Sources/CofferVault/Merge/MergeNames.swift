@@ -5,7 +5,7 @@ internal import CofferStorage
 struct NameClaim {
   let pair: Int
   var name: ItemName
-  /// 0 for the record's first name, or if its content has no room for the time.
+  /// The time of the name; 0 for the record's first name, or if its content has no room for the time.
   var named: UInt64
   let created: UInt64
   let id: ItemID
@@ -29,7 +29,7 @@ struct NameClaim {
     (created, id, self.verdict) = (record.created, record.id, verdict)
   }
 
-  /// The record that got it later keeps the name.
+  /// Whether this record got the name later, and so keeps it.
   private func goesBefore(_ other: NameClaim) -> Bool {
     let (own, others) = (max(named, created), max(other.named, other.created))
     return own == others ? other.id < id : own > others
@@ -90,7 +90,7 @@ extension ItemName {
 }
 
 extension String {
-  /// Whole scalars only.
+  /// The longest prefix of whole scalars within `limit` bytes.
   fileprivate func cut(to limit: Int) -> String {
     guard utf8.count > limit else { return self }
     var end = unicodeScalars.startIndex, count = 0

@@ -21,7 +21,7 @@ struct MergePlan {
     report.isEmpty = groups.isEmpty && removed.isEmpty
   }
 
-  /// Nil for an item that does not remain; the report notes that.
+  /// The name of an item that remains; otherwise nil, with a note in the report.
   private mutating func claim(_ pair: MergePair, _ number: Int) throws(StoreError) -> NameClaim? {
     guard !pair.isLeftOut else {
       noteLeftOut(pair)

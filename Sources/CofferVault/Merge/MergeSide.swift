@@ -29,7 +29,7 @@ struct MergeSide {
   let items: ItemTable
   private(set) var records: [MergeRecord] = []
   let deletions: MergeDeletions
-  /// By the index of their item.
+  /// The fields by the index of their item.
   private var fields: [RecordIndex: [MergeRecord]] = [:]
 
   /// Reads all descriptions, and no value.

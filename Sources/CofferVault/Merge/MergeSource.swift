@@ -6,7 +6,7 @@ struct MergeSource {
   let items: ItemTable
   let table: RecordTable
   let index: RecordIndex
-  /// Of a former content.
+  /// Set for a former content.
   var revision: UInt64 = 0
   /// Set for a record that was already removed from its place.
   var row: SealedRecord?

@@ -11,7 +11,7 @@ struct MergeStep {
 }
 
 extension MergeStep {
-  /// For an unchanged field in an item that is then called `item`.
+  /// Makes the step of an unchanged field in an item that is then called `item`.
   init(keeping field: MergeRecord, in item: ItemName) {
     self.init(
       ours: field, theirs: nil, verdict: .ours(isConflict: false),

@@ -23,7 +23,7 @@ struct Merger {
     // All renamed records leave their places first, because one may take the place of another.
     var lifted: [RecordIndex: Lifted] = [:]
     for group in plan.groups {
-      // The fields before their item.
+      // The fields must move before their item.
       for step in group.fields + [group.item] where step.isMoved {
         if let own = step.ours { lifted[own.index] = try lift(own, &change) }
       }
@@ -105,7 +105,7 @@ struct Merger {
     return Line(present: source, past: try plan.past(of: source.meta(none), plan.theirs, isOurs: false, &none))
   }
 
-  /// Distinct, the oldest first; the loser last, because it is replaced now.
+  /// The distinct former contents of both, the oldest first. The loser is last, because it is replaced now.
   private func joined(
     _ winner: Line, _ loser: Line?, _ change: borrowing Change
   ) throws(StoreError) -> (contents: [MergeSource], endsInLoser: Bool) {

@@ -16,7 +16,7 @@ struct LogTable {
         throw StoredParts.tampered("the log has a row of a number that no row has", rows.place)
       }
       least = seq + 1
-      // No check of the length: the chain authenticates the bytes.
+      // The length needs no check: the chain authenticates the bytes.
       try body(seq, box)
     }
   }
@@ -49,7 +49,7 @@ struct LogTable {
 
   func trim(before seq: UInt64) throws(StoreError) { try rows.logRows.keepLogRows(sequence(seq) ... .max) }
 
-  /// A batch, so that each row can be replaced while none is being read.
+  /// Returns a batch, so that each row can be replaced while none is being read.
   func rows(from sequence: UInt64) throws(StoreError) -> [(sequence: UInt64, box: [UInt8])] {
     var rows: [(UInt64, [UInt8])] = []
     try forEach(from: sequence, most: Self.batch) { (seq, box) throws(StoreError) in rows.append((seq, [UInt8](box))) }

@@ -5,13 +5,13 @@ internal import CofferStorage
 struct OutcomeTable {
   let rows: any VaultRows
 
-  /// Forged rows cost a commit no more than this.
+  /// The most dropped transactions that are remembered, so that forged rows cost a commit no more than this.
   static let mostDropped: Int64 = 256
   /// A dropped transaction is remembered for a day, in milliseconds. The agent refuses a later commit, after asking whether its
   /// client still waits; see ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
-  /// If there are too many, as from a program that crashes repeatedly. No commit without an agent comes so late: its process is
-  /// dead, and a server ends its statement after seconds.
+  /// How long if there are too many, as from a program that crashes repeatedly. No commit without an agent comes so late: its
+  /// process is dead, and a server ends its statement after seconds.
   static let leastMemory: UInt64 = 60 * 1000
 
   static let times: ClosedRange<Int64> = 0...(1 << 53)

@@ -2,7 +2,7 @@ package import CofferPlatform
 
 /// A server's report about itself and the connection, for its administrator. It proves nothing.
 package struct ServerReport: Sendable {
-  /// On this machine, nobody in between can listen.
+  /// Whether the server is this machine, so that nobody in between can listen.
   package var isThisMachine = false
   package var isEncrypted = false
   /// Whether the server has to prove its host name.
@@ -21,7 +21,7 @@ package struct ServerReport: Sendable {
 }
 
 extension VaultPlace {
-  /// Nil for a file. A missing vault is no error.
+  /// Asks the server of the place. The report is nil for a file, and a missing vault is no error.
   package func serverReport() throws(StoreError) -> ServerReport? {
     guard let server else { return nil }
     return try server.server().report(server.url)

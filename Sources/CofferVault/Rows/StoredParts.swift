@@ -4,7 +4,7 @@ internal import SystemPackage
 
 /// The single rows of a vault, opened or sealed under the caller's keys.
 enum StoredParts {
-  /// From the first of the two copies that fits its own checksum.
+  /// Returns the first of the two copies that fits its own checksum.
   static func readHeader(_ database: any VaultRows) throws(StoreError) -> (header: VaultHeader, digest: Digest32) {
     var damage: StoreError?
     for copy in [HeaderCopy.first, .second] {
@@ -114,7 +114,7 @@ extension SealedSlot {
 }
 
 extension VaultHeader {
-  /// This version may know only a part of a later format.
+  /// Refuses to write to a vault of a later format, which this version may know only in part.
   func checkWritable(_ place: VaultPlace) throws(StoreError) {
     guard format > VaultFormat.version else { return }
     throw StoreError(

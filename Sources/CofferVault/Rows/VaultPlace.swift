@@ -83,7 +83,7 @@ public struct VaultPlace: Sendable {
     }
   }
 
-  /// For a pin's name: the path of a file, or one name for each host of a server, once it was reached.
+  /// The place's part of a pin's name: the path of a file, or one name for each host of a server, once it was reached.
   var pinned: [[UInt8]] {
     switch kind {
     case .file(let path): [[UInt8](path.string.utf8)]
@@ -94,16 +94,17 @@ public struct VaultPlace: Sendable {
 
   package var url: String? { server?.url }
 
-  /// Without asking a server.
+  /// Checks that this program can open the place, without asking a server.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed URL or
   ///   one with a password.
   package func check() throws(StoreError) { if let server { try server.server().check(server.url) } }
 
-  /// Whether both are the same database and name on one host, whatever else their URLs say. Both must have been opened.
+  /// Whether both are known to be the same database and name on one host, in spite of other differences between the URLs. Both
+  /// must have been opened.
   package func isKnown(as other: VaultPlace) -> Bool { !Set(pinned).isDisjoint(with: other.pinned) }
 
-  /// Calls `body` again after it throws. Nil for a file.
+  /// Calls `body` whenever somebody may have committed to a vault on a server, and again after it throws; nil for a file.
   package func watchServer(_ body: @escaping @Sendable () throws(StoreError) -> Void) throws(StoreError) -> Subscription? {
     guard let server else { return nil }
     return try server.server().watch(server.url, body)
@@ -130,7 +131,7 @@ public struct VaultPlace: Sendable {
     return .file(try TrustedPath.absolute(path))
   }
 
-  /// RFC 3986, 3.1.
+  /// The scheme of a URL (RFC 3986, 3.1); nil for any other text.
   private static func scheme(of text: String) -> Substring? {
     guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return nil }
     let scheme = text[..<colon]
@@ -180,11 +181,11 @@ extension VaultPlace: CustomStringConvertible {
   }
 }
 
-/// A class, because an open vault passes its place in every call.
+/// An open vault passes its place in every call, so this is a class.
 final class ServerPlace: Sendable {
   let scheme: String
   let url: String
-  /// One for each host; empty until it was reached.
+  /// The known names of the place, one for each of its hosts; empty until it was reached.
   let names: [[UInt8]]
   let shown: String
 

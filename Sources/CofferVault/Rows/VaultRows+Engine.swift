@@ -30,7 +30,7 @@ extension VaultRows {
   /// A server answers any question after all earlier changes, or reports the ones that failed.
   package func flush() throws(StoreError) { _ = try logRows.firstLogRow() }
 
-  /// Like ``write(_:)``, but without the commit.
+  /// Runs `body` like ``write(_:)``, but without the commit.
   func rehearse(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     try beginWriting()
     defer { rollBack() }

@@ -20,22 +20,22 @@ package protocol VaultRows: AnyObject {
 
   // MARK: Transactions
 
-  /// Later commits stay invisible.
+  /// Begins to read one state of the rows. Later commits stay invisible.
   func beginReading() throws(StoreError)
   func endReading() throws(StoreError)
   /// Begins to write, as the only writer.
   func beginWriting() throws(StoreError)
   /// Adds the writes of another store in the same database, on a server, to the next write; nil cancels that.
   func accompany(with companion: (any CompanionWrites)?)
-  /// A lack of space fails now and not in the commit.
+  /// Sends the changes to their place, so that a lack of space there fails now and not in the commit.
   func flush() throws(StoreError)
-  /// Durable.
+  /// Makes all changes of the write durable.
   ///
   /// - Throws: `.outcomeUnknown` if the rows alone cannot show the outcome; after any other error no change was made.
   func commit() throws(StoreError)
-  /// None of the changes comes back later.
+  /// Ends a failed transaction. None of its changes comes back later.
   func rollBack()
-  /// Later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
+  /// Ends the connection. Later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
   func close()
   /// Removes the new place, which nobody else knows yet. If it cannot be removed, it stays whole.
   func discard()
@@ -44,7 +44,7 @@ package protocol VaultRows: AnyObject {
 
   /// Changes with each commit by others, never with commits made here. Within a transaction.
   func dataVersion() throws(StoreError) -> Int64
-  /// Within a transaction, after ``dataVersion()`` changed.
+  /// Checks the tables again. Called within a transaction, after ``dataVersion()`` changed.
   func recheckSchema() throws(StoreError)
   func isInPlace() throws(StoreError) -> Bool
   /// Announces reads, so that a server can be asked for all of them at once.
@@ -56,7 +56,7 @@ package protocol VaultRows: AnyObject {
   func putHeader(_ copy: HeaderCopy, _ bytes: UnsafeRawBufferPointer) throws(StoreError)
   func lendState(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError)
   func putState(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
-  /// Ascending: all buckets, or the named ones in that order.
+  /// Lends each digest with its bucket, ascending: of all buckets, or of the named ones in that order.
   func forEachDigest(
     in buckets: [Int]?, _ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
@@ -89,25 +89,25 @@ package protocol VaultRows: AnyObject {
   func forEachID(in table: SingleTable, _ body: (Int64) throws(StoreError) -> Void) throws(StoreError)
   /// Removes further rows in the tables of one row, those of the log outside `kept`, and outcomes outside the given bounds.
   func removeAddedRows(keepingLogRows kept: ClosedRange<Int64>, times: ClosedRange<Int64>, mostDropped: Int64) throws(StoreError)
-  /// Reports `what` as damaged.
+  /// Checks the storage beneath the rows, and reports `what` as damaged.
   func checkStorage(_ what: String) throws(StoreError)
   func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError)
   /// Checks the copy by opening it.
   ///
   /// - Parameter progress: called now and then with the amount copied and the total.
   func backUp(to file: FilePath, progress: (Int, Int) -> Void) throws(StoreError)
-  /// An unchecked copy beside the rows.
+  /// Keeps an unchecked copy of the rows beside them.
   func keepCopy() throws(StoreError) -> VaultPlace
   func storedBytes() throws(StoreError) -> Int64
-  /// Outside any transaction.
+  /// Removes the remains of deleted rows. Called outside any transaction.
   ///
   /// - Parameter rewriting: whether to rewrite everything for that.
   func removeOldBytes(rewriting: Bool) throws(StoreError)
 }
 
-/// Numbers are 0 or more, unless they were forged.
+/// The rows of a vault's log. Their numbers are 0 or more, unless they were forged.
 package protocol LogRows {
-  /// Ascending.
+  /// Lends at most `most` rows, ascending.
   func forEachLogRow(
     from first: Int64, most: Int?, _ body: (_ seq: Int64, _ box: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
@@ -150,11 +150,11 @@ package enum SingleTable: String, CaseIterable, Sendable {
 
 /// A stored record, lent for the length of a call.
 package struct RecordColumns: ~Copyable {
-  /// 16 bytes.
+  /// The id has 16 bytes.
   package let rid: UnsafeRawBufferPointer
   /// The sealed metadata with its tag.
   package let meta: UnsafeRawBufferPointer
-  /// Nil also if it was not asked for.
+  /// The sealed value with its tag; nil if the record has none, or if it was not asked for.
   package let value: UnsafeRawBufferPointer?
 
   package init(rid: UnsafeRawBufferPointer, meta: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
@@ -166,7 +166,7 @@ package struct RecordColumns: ~Copyable {
 
 package enum RecordPlace {
   case free
-  /// Must exist.
+  /// A record that must exist and is replaced.
   case taken
   /// The record replaces the one at another index, which must exist.
   case moved(from: UnsafeRawBufferPointer)
@@ -183,9 +183,9 @@ package struct OutcomeColumns: Sendable {
 }
 
 package enum ExpectedRows: Sendable {
-  /// Of all buckets.
+  /// The lists of all buckets of a table, with at most so many entries.
   case lists(RecordTable, most: Int)
-  /// Ascending by index.
+  /// The records of a table, ascending by index.
   case records(RecordTable, RecordPart)
   /// In the next transaction, the current record at an index, and perhaps the list of its bucket. If others have committed since,
   /// also at most so many rows of the log from a number on.

@@ -14,40 +14,40 @@ package protocol VaultServer: Sendable {
   ///   `.damaged`.
   func open(_ url: String, patience: Int32?) throws(StoreError) -> sending any VaultRows
 
-  /// To be exchanged for others.
+  /// The same rows, to be exchanged for others.
   func openToReplace(_ url: String) throws(StoreError) -> any ServerRows
 
-  /// The place under the names of its hosts, with or without a vault.
+  /// The place at `url` under the names of its hosts, with or without a vault.
   func find(_ url: String) throws(StoreError) -> VaultPlace
 
-  /// Without any contact with the server.
+  /// The same place, without any contact with the server.
   func named(_ url: String) throws(StoreError) -> VaultPlace
 
-  /// `fill` writes the first rows in the transaction that makes the tables.
+  /// Makes a vault, whose first rows `fill` writes in the transaction that makes the tables.
   func create(_ url: String, fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows
 
-  /// A missing vault is no error.
+  /// The server's report about itself. A missing vault is no error.
   func report(_ url: String) throws(StoreError) -> ServerReport
 
-  /// Excludes all others on any machine; nil while somebody else has the turn.
+  /// A turn that excludes all others on any machine; nil while somebody else has it.
   func turn(_ url: String) throws(StoreError) -> (any ServerTurn)?
 
-  /// Calls `body` on its own thread after possible commits, and again after it throws.
+  /// Calls `body` on its own thread whenever somebody may have committed, and again after it throws.
   func watch(_ url: String, _ body: @escaping @Sendable () throws(StoreError) -> Void) throws(StoreError) -> Subscription
 }
 
-/// A turn also ends with the process.
+/// A turn at a vault on a server. It also ends with the process.
 package protocol ServerTurn: AnyObject, Sendable {
   func end()
 }
 
-/// Rows that can be exchanged for those of a backup.
+/// The rows of a vault on a server, which can be exchanged for those of a backup.
 package protocol ServerRows: VaultRows {
-  /// Within a write.
+  /// Called within a write.
   func removeAllRows() throws(StoreError)
 }
 
-/// By URL scheme.
+/// The servers known to this process, by URL scheme.
 package enum VaultServers {
   private static let known = Mutex<[String: any VaultServer]>([:])
 

@@ -30,7 +30,7 @@ private let pragmas: [String] = [
 ]
 
 extension Connection {
-  /// Before SQLite has read a byte of the file.
+  /// Must be called before SQLite has read a byte of the file.
   func harden() throws(StoreError) {
     for (option, on) in switches {
       var now: Int32 = -1
@@ -56,7 +56,7 @@ extension Connection {
     try execute("PRAGMA max_page_count=\(Limits.mostPages)")
   }
 
-  /// Outside any transaction, when nobody else has the file open.
+  /// Makes the file commit through a rollback journal. Called outside any transaction, when nobody else has the file open.
   func leaveWriteAheadLog() throws(StoreError) {
     guard usesWriteAheadLog else { return }
     try execute("PRAGMA journal_mode=DELETE")

@@ -15,7 +15,7 @@ final class Connection {
 
   struct Options {
     var access = Access.readWrite
-    /// Milliseconds, enough for another process's rotation of a large vault.
+    /// The wait for another process's lock, in milliseconds: long enough for a rotation of a large vault.
     var busyMilliseconds: Int32 = 30_000
     /// Whether it locks all others out. SQLite then needs no shared memory, for which the disk may have no room.
     var isAlone = false
@@ -24,7 +24,7 @@ final class Connection {
     var isMirror = false
     /// The error for a folder in which others may make files. Nothing beside the file is read then, and a write throws this.
     var openFolder: StoreError?
-    /// Below ``ConnectionFiles``; nil for the system's files.
+    /// The virtual file system below ``ConnectionFiles``; nil for the system's files.
     var fileSystem: String?
   }
 
@@ -41,7 +41,7 @@ final class Connection {
   var path: FilePath { file.path }
   var place: String { path.string }
 
-  /// Opens `file`, whose side files were checked.
+  /// Opens `file`, whose side files must have been checked.
   init(_ file: consuming DatabaseFile, _ options: Options = Options()) throws(StoreError) {
     files = try ConnectionFiles(of: file.path, over: options.fileSystem)
     handle = try Self.open(file.path, options, files)
@@ -58,7 +58,8 @@ final class Connection {
 
   deinit { close() }
 
-  /// Statements that are still held then throw ``/CofferPlatform/StoreError/Kind/closed``.
+  /// Ends every statement and the connection. Statements that are still held then throw
+  /// ``/CofferPlatform/StoreError/Kind/closed``.
   func close() {
     guard isOpen else { return }
     isOpen = false

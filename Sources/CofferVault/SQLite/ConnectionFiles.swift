@@ -13,7 +13,7 @@ final class ConnectionFiles {
   let name: UnsafeMutablePointer<CChar>
   /// Whether SQLite asked for a file outside the vault, which only a journal can have named.
   private(set) var wasAskedForAnotherFile = false
-  /// Their identities when SQLite opened them; nil when no log is open.
+  /// The identities of the log and its shared memory when SQLite opened them; nil when no log is open.
   private var log: [String: FileIdentity?]?
 
   private let base: UnsafeMutablePointer<sqlite3_vfs>
@@ -55,7 +55,7 @@ final class ConnectionFiles {
     methods.deallocate()
   }
 
-  /// Nobody will read the commits in a removed log. Within a transaction.
+  /// Whether the open log still has its name: nobody will read the commits in a removed log. Called within a transaction.
   func isLogInPlace() throws(StoreError) -> Bool {
     guard let log else { return true }
     for suffix in ["-wal", "-shm"] {
@@ -69,7 +69,7 @@ final class ConnectionFiles {
     return true
   }
 
-  /// For a copy of the file, which interprets no page.
+  /// Turns the check of pages off for a copy of the file, which interprets no page.
   func readsPagesUnchecked(_ isUnchecked: Bool) {
     for kind in Self.kinds.indices where Self.kinds[kind].hasPages { methods[kind].isUnchecked = isUnchecked }
   }

@@ -28,7 +28,7 @@ struct NewDatabase: ~Copyable {
   func make(
     _ options: Connection.Options, _ fill: (Connection) throws(StoreError) -> Void
   ) throws(StoreError) -> FilePath {
-    // An unusable folder fails before there is a file.
+    // Opened first, so that an unusable folder fails before there is a file.
     let folder = try OpenFolder(of: target, SystemCalls())
     try fillDraft(options, fill)
     try name()

@@ -26,7 +26,7 @@ final class Statement {
     try check(sqlite3_bind_int64(handle, index, number))
   }
 
-  /// The bytes must stay unchanged until the run has ended.
+  /// Lends `bytes` without a copy. They must stay unchanged until the run has ended.
   func bind(lending bytes: UnsafeRawBufferPointer, at index: Int32) throws(StoreError) {
     try connection.checkOpen()
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return try bindEmpty(at: index) }
@@ -57,7 +57,7 @@ final class Statement {
     return try body(Row(handle))
   }
 
-  /// The row and its bytes are valid only during the call.
+  /// Calls `body` with each row. The row and its bytes are valid only during the call.
   func forEach(_ body: (borrowing Row) throws(StoreError) -> Void) throws(StoreError) {
     defer { reset() }
     connection.limit.begin()

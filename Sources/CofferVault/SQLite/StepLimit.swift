@@ -27,7 +27,7 @@ final class StepLimit {
     sqlite3_progress_handler(handle, Self.stride, look, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// A `handle` that cannot be closed outlives this limit.
+  /// Removes the handler, because a `handle` that cannot be closed outlives this limit.
   func end(_ handle: OpaquePointer) { sqlite3_progress_handler(handle, 0, nil, nil) }
 
   @inline(__always)

@@ -4,12 +4,12 @@ internal import CofferStorage
 internal import SystemPackage
 
 extension VaultDatabase {
-  /// Durable, outside any transaction. ``emptyLog()`` removes the remains in the write-ahead log.
+  /// Rewrites the file durably, outside any transaction. ``emptyLog()`` removes the remains in the write-ahead log.
   func vacuum() throws(StoreError) {
     try connection.execute("VACUUM")
   }
 
-  /// Outside any transaction.
+  /// Copies the write-ahead log into the file and cuts it to nothing. Called outside any transaction.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if another process was reading.
   func emptyLog() throws(StoreError) {
@@ -66,8 +66,8 @@ extension VaultDatabase {
 
   // MARK: What a rotation needs beside reading and writing records
 
-  /// Rewriting touches every page in random order and gets room for 64 MiB of pages instead of 2, which spares 28 000 writes for
-  /// 10 000 records, measured. Scanning in the order of the file gets 1 MiB.
+  /// Rewriting touches every page in random order and gets room for 64 MiB of pages instead of 2: with 2, a rotation of 10 000
+  /// records makes 28 000 writes, measured. Scanning in the order of the file gets 1 MiB.
   func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError) {
     try withCache(kibibytes: work == .rewriting ? 65_536 : 1024, body)
   }
@@ -87,12 +87,12 @@ extension VaultDatabase {
   /// ``Connection/settle(commitThatFailed:_:_:)`` has asked the file.
   var hasLostCommit: Bool { false }
 
-  /// Includes the log.
+  /// The size includes the write-ahead log.
   func storedBytes() throws(StoreError) -> Int64 {
     try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
   }
 
-  /// SQLite's messages contain the file's own numbers, and are not repeated.
+  /// Has SQLite check every page. SQLite's messages contain the file's own numbers, and are not repeated.
   func checkStorage(_ what: String) throws(StoreError) {
     guard try connection.text("PRAGMA quick_check(1)") != "ok" else { return }
     throw StoreError(
@@ -100,7 +100,7 @@ extension VaultDatabase {
       remedy: .copyItems)
   }
 
-  /// Outside any transaction.
+  /// Removes all bytes of deleted rows from the file and its log. Called outside any transaction.
   ///
   /// SQLite overwrites a deleted row in its place (`secure_delete`), but not the copies that it left on other pages when it moved
   /// the row: of 4 000 removed rows two or three stayed, measured. Only rewriting removes these.

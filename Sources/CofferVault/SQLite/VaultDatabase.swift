@@ -15,7 +15,7 @@ final class VaultDatabase: VaultRows {
   private var stateBefore: [UInt8]?
   private var hasSwept = false
 
-  /// Absolute, without symbolic links, so that one vault has one path.
+  /// The resolved path: absolute, without symbolic links, so that one vault has one path.
   var path: FilePath { connection.path }
   let place: VaultPlace
 
@@ -123,7 +123,7 @@ final class VaultDatabase: VaultRows {
       throw error
     }
     try connection.commit { () throws(StoreError) in try hasWritten(since: stateBefore) }
-    // The commit is made, and an error must not deny that.
+    // The commit is made, and an error from here on must not deny that.
     let isInPlace: Bool
     do throws(StoreError) {
       isInPlace = if try connection.files.isLogInPlace() { try connection.file.isInPlace() } else { false }
@@ -146,7 +146,7 @@ final class VaultDatabase: VaultRows {
 
   func rollBack() { connection.rollBack() }
 
-  /// Sealed copies that killed commands left beside the vault, perhaps under an old key.
+  /// Removes sealed copies that killed commands left beside the vault, perhaps under an old key.
   private func sweepOnce() {
     guard !hasSwept else { return }
     hasSwept = true
@@ -165,7 +165,7 @@ final class VaultDatabase: VaultRows {
 
   func dataVersion() throws(StoreError) -> Int64 { try connection.dataVersion() }
 
-  /// Only a VACUUM may have changed the tables.
+  /// Checks the tables again if they were changed. Only a VACUUM may have done that.
   func recheckSchema() throws(StoreError) {
     guard try connection.number("PRAGMA schema_version") != schemaVersion else { return }
     schemaVersion = try SchemaCheck.run(on: connection)

@@ -40,7 +40,7 @@ extension VaultPlace {
   /// A refresh takes longer than opening, so refreshes cannot interfere again and again.
   private static let triesOfMirror = 10
 
-  /// The connection keeps its file even if a refresh replaces it.
+  /// Opens a mirror. The connection keeps its file even if a refresh replaces it.
   static func openMirror(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
     var options = Connection.Options(access: .readOnly)
     options.isMirror = true

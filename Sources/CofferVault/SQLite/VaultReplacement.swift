@@ -9,7 +9,7 @@ final class VaultReplacement {
   private let target: VaultDatabase
   private let source: VaultDatabase
 
-  /// From here on, nobody else writes to `target`.
+  /// Begins the replacement. From here on, nobody else writes to `target`.
   init(of target: VaultDatabase, by source: VaultDatabase) throws(StoreError) {
     let connection = target.connection
     guard let backup = sqlite3_backup_init(connection.handle, "main", source.connection.handle, "main") else {

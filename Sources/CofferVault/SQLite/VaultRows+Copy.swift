@@ -10,7 +10,7 @@ extension VaultRows {
     made.close()
   }
 
-  /// Within a read here, and a write to `copy`, which has no rows.
+  /// Called within a read here, and within a write of `copy`, which has no rows.
   func copyRows(to copy: any VaultRows, _ progress: (Int, Int) -> Void) throws(StoreError) {
     for header in [HeaderCopy.first, .second] {
       try lendHeader(header) { (bytes) throws(StoreError) in try copy.putHeader(header, bytes) }
