@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The writer of a log entry: user, process and program name.
 package struct Author: Sendable, Equatable {
   let user: UInt32
   let process: UInt32
@@ -15,22 +14,22 @@ package struct Author: Sendable, Equatable {
     self.program = program
   }
 
-  /// Whom an entry that is made now names: this process, unless it acts for another one.
+  /// The author of a new entry: this process, unless it acts for another one.
   static var current: Author {
     represented ?? Author(user: UInt32(getuid()), process: UInt32(getpid()), program: name)
   }
 
   @TaskLocal private static var represented: Author?
 
-  // The last part of the first argument, never a path. Found once: a transaction of many writes has as many entries.
+  // The program's name, never its path. It is cached, because a transaction may have many entries.
   private static let name: String = {
     let place = CommandLine.arguments.first ?? ""
     return place.split(separator: "/").last.map(String.init) ?? ""
   }()
 
-  /// Runs `body`, in which this process changes vaults because the author asked for it: the log names the author.
+  /// Runs `body`, which changes vaults at the author's request: the log names the author.
   package func represented<Answer>(_ body: () throws(StoreError) -> Answer) throws(StoreError) -> Answer {
-    // A task-local value is lent by a function whose errors have lost their type: they take another way.
+    // `withValue` rethrows untyped errors, so they are passed as a result.
     let outcome: Result<Answer, StoreError> = Self.$represented.withValue(self) {
       do throws(StoreError) { return .success(try body()) } catch { return .failure(error) }
     }
@@ -39,7 +38,6 @@ package struct Author: Sendable, Equatable {
 }
 
 extension LogEntry {
-  /// An entry by `author`.
   package init(_ event: Event, by author: Author, time: UInt64, index: RecordIndex = .zero, detail: [UInt8] = []) {
     self.init(
       event, time: time, user: author.user, process: author.process, program: author.program, index: index, detail: detail)

@@ -5,13 +5,12 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// Changes the descriptions of items, and leaves their values. Called within a transaction.
+/// Changes the descriptions of items, but not their values. Called within a transaction.
 struct ItemDescribing {
   let items: ItemTable
   private var view: VerifiedView { items.view }
   private var records: RecordSet { items.records }
 
-  /// Replaces the description of `name` within a write transaction, and leaves its value.
   func describe(
     _ name: ItemName, as metadata: ItemMetadata, if condition: WriteCondition, keeping: Int?, _ change: inout Change
   ) throws(StoreError) -> VaultItem {

@@ -6,7 +6,6 @@ internal import FoundationEssentials
 internal import SystemPackage
 
 extension ItemHistory {
-  /// Stores the content `revision` of `name` as the present one.
   func revert(
     _ name: ItemName, to revision: UInt64, if condition: WriteCondition, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
@@ -27,7 +26,7 @@ extension ItemHistory {
     }
   }
 
-  /// Restores the last kept deletion of `name`: an item with the fields that were deleted with it.
+  /// Restores the last kept deletion of `name`, an item with the fields that were deleted with it.
   func undelete(_ name: ItemName, _ change: inout Change) throws(StoreError) -> VaultItem {
     let index = items.index(of: name)
     guard try records.touch(items.bucket(of: index), change).record(at: index) == nil else {
@@ -40,7 +39,7 @@ extension ItemHistory {
     }
     guard let last = deleted.last(of: index) else { throw missing("nothing of it is kept", "look at what was deleted") }
     try items.checkRoom(for: name, &change)
-    // A merge or an import may have brought it back meanwhile, under another name: this one is then another item.
+    // A merge or an import may have brought it back under another name. Then this one becomes another item.
     let living = try Set(items.list(service: nil, withFields: true).map(\.id))
     let restored = try restore(last, living, &change)
     guard name.field.isEmpty else { return items.item(restored) }
@@ -51,7 +50,7 @@ extension ItemHistory {
     return items.item(restored)
   }
 
-  /// Makes a deleted content the present one, with an id of its own where its id is among `living`.
+  /// A content whose id is among `living` gets a new one.
   private func restore(_ note: RecordNote, _ living: Set<UUID>, _ change: inout Change) throws(StoreError) -> RecordMeta {
     let highest = try records.highestRevision(of: note.present, &change)
     let next = try view.checked { () throws(FormatError) in try FileCounter.next(highest, "revision of an item") }
@@ -69,9 +68,8 @@ extension ItemHistory {
     return restored
   }
 
-  /// Removes contents of the past, of one item and its fields, of one field, or of all.
-  ///
-  /// - Returns: how many.
+  /// - Parameter name: an item with its fields, or one field; nil for all.
+  /// - Returns: the number of removed contents.
   func prune(_ rule: PruneRule, of name: ItemName?, _ change: inout Change) throws(StoreError) -> Int {
     var notes: [RecordNote]
     if let name {
@@ -92,7 +90,7 @@ extension ItemHistory {
     return gone.count
   }
 
-  /// Which of the contents of one record go, the newest first.
+  /// - Parameter notes: those of one record, the newest first.
   private func pruned(
     _ rule: PruneRule, of notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
   ) throws(StoreError) -> [RecordNote] {
@@ -105,7 +103,7 @@ extension ItemHistory {
       var replaced = try modified(ofPresent: present)
       for note in notes {
         let meta = try meta(note)
-        // A content is as old as what took its place, or as its deletion.
+        // The age of a content counts from its replacement or deletion.
         if (meta.kind == .deleted ? meta.modified : replaced ?? meta.modified) < limit { gone.append(note) }
         replaced = meta.modified
       }
@@ -126,7 +124,6 @@ extension ItemHistory {
 }
 
 extension [RecordNote] {
-  /// The one of the highest revision of the record whose present content stands, or would stand, at `present`.
   fileprivate func last(of present: RecordIndex) -> RecordNote? {
     filter { $0.present == present }.max { $0.revision < $1.revision }
   }

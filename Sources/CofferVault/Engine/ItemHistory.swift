@@ -6,7 +6,7 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The previous versions of items and fields. Called within a transaction, which gathers its changes in its ``Change``.
+/// The previous versions of items and fields. Called within a transaction.
 struct ItemHistory {
   let items: ItemTable
   var view: VerifiedView { items.view }
@@ -14,12 +14,12 @@ struct ItemHistory {
 
   // MARK: What a write keeps
 
-  /// Stores `old`, which a write is about to replace by `next`, as a former content where `next` keeps any, and removes those
-  /// that are kept no longer: they are of the `history` revisions before the present one.
+  /// Keeps `old` as a former content if `next` keeps any, and removes those that are no longer among the last `history`
+  /// revisions.
   func keep(_ old: RecordMeta, at index: RecordIndex, replacedBy next: RecordMeta, _ change: inout Change) throws(StoreError) {
     guard old.history > 0 || next.history > 0 else { return }
     if next.history > 0, !old.itemMetadata.isSessionItem { try copy(index, in: .present, &change) { $0.become(.former) } }
-    // Those that were pruned are not there.
+    // Pruned revisions are already gone.
     let isShortened = next.history < old.history
     for revision in old.firstKept..<max(old.firstKept, next.firstKept) {
       let index = address(old.name, .former, revision).index(view.keys)
@@ -27,9 +27,9 @@ struct ItemHistory {
     }
   }
 
-  /// Keeps the current record at `index`, about to be deleted as of `moment`, so that it can be restored until then.
+  /// Keeps the record at `index`, about to be deleted as of `moment`, so that it can be restored until then.
   ///
-  /// A clock behind the vault's last write gives no date: a deletion under it stays until it is pruned.
+  /// A clock behind the vault's last write gives no date. Such a deletion stays until it is pruned.
   func keepDeleted(_ index: RecordIndex, until: UInt64, at moment: UInt64, _ change: inout Change) throws(StoreError) {
     let (commit, now) = (change.commitID(), view.now + ItemTable.clockTolerance)
     try copy(index, in: .present, &change) { meta in
@@ -38,10 +38,9 @@ struct ItemHistory {
     }
   }
 
-  /// A clock that is so far ahead of the last commit's may be wrong: nothing is removed for it unasked. In milliseconds: 30 days.
+  /// A clock so far ahead of the last commit may be wrong, so nothing is removed unasked. In milliseconds: 30 days.
   private static let clockTolerance: UInt64 = 30 * 24 * 3_600_000
 
-  /// Removes the contents in the bucket of `index` that nobody can bring back any more.
   func dropExpired(beside index: RecordIndex, _ change: inout Change) throws(StoreError) {
     guard view.now < view.state.time + Self.clockTolerance else { return }
     let notes = try records.notes(inBucket: RecordTable.old.bucket(of: index), lenient: true, &change)
@@ -52,8 +51,8 @@ struct ItemHistory {
     }
   }
 
-  /// Which of the contents of one record are over: deleted ones after their time, and with the last of a record that is not there
-  /// all that it was before.
+  /// The contents to remove: deleted ones after their time, and with the last deletion of a record without a present content, its
+  /// whole history.
   func expired(
     _ notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
   ) throws(StoreError) -> [RecordNote] {
@@ -63,7 +62,6 @@ struct ItemHistory {
     return isThere ? over : notes
   }
 
-  /// Whether a deleted content can no longer be brought back.
   func isOver(_ note: RecordNote) -> Bool { isOver(note.deletion) }
 
   private func isOver(_ deletion: RecordMeta.Deletion?) -> Bool {
@@ -71,7 +69,7 @@ struct ItemHistory {
     return until <= view.now
   }
 
-  /// Stores the record at `index` again, under another description of the same value.
+  /// Stores the record again under another description of the same value.
   @discardableResult
   func copy(
     _ index: RecordIndex, in table: RecordTable, _ change: inout Change, _ edit: (inout RecordMeta) -> Void
@@ -87,14 +85,13 @@ struct ItemHistory {
         return (try record.sealed(as: meta, keys: view.keys), meta)
       }
     }
-    // A longer name may leave a description no room.
+    // A longer name may leave no room for the description.
     try RecordLimits.check(meta)
     try records.put(sealed, of: meta, &change)
     return meta
   }
 
-  /// Removes the contents of the past of the item at `item` and of its fields, or only those of one record; false where there are
-  /// none.
+  /// Removes the history of the item and its fields, or only that of the record at `present`; false if there is none.
   @discardableResult
   func forget(_ item: RecordIndex, only present: RecordIndex? = nil, _ change: inout Change) throws(StoreError) -> Bool {
     var hasForgotten = false
@@ -106,7 +103,7 @@ struct ItemHistory {
 
   // MARK: Another name
 
-  /// The former contents of the record at `index` since it was last made, the oldest first.
+  /// The former contents since the record was last made, the oldest first.
   func past(of meta: RecordMeta, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> [RecordNote] {
     guard meta.history > 0 else { return [] }
     let all = try records.notes(of: meta.address.item.index(view.keys), in: .old, &change).filter { $0.present == index }
@@ -127,7 +124,7 @@ struct ItemHistory {
 
   // MARK: Looking back
 
-  /// The contents that are known of `name`, the newest first.
+  /// The known contents of `name`, the newest first.
   func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     let index = items.index(of: name)
@@ -139,7 +136,6 @@ struct ItemHistory {
     return found.sorted { $0.item.revision > $1.item.revision }
   }
 
-  /// The content `revision` of `name`; nil where it is not kept.
   func record(_ name: ItemName, revision: UInt64) throws(StoreError) -> OpenRecord? {
     if let present = try items.record(name), present.meta.revision == revision { return present }
     for kind in [RecordKind.former, .deleted] {
@@ -154,7 +150,6 @@ struct ItemHistory {
     return nil
   }
 
-  /// Value and metadata of the content `revision` of `name`; nil where it is not kept.
   func form(_ name: ItemName, revision: UInt64) throws(StoreError) -> SecretForm? {
     guard let record = try record(name, revision: revision) else { return nil }
     try items.checkExpiry(record.meta)
@@ -162,7 +157,8 @@ struct ItemHistory {
     return form
   }
 
-  /// The deleted items and fields that can be restored, by name. A field that was deleted with its item comes back with it.
+  /// The items and fields that can be restored, by name. A field that was deleted with its item is omitted, because it is
+  /// restored with it.
   func deleted(service: String?) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     var newest: [RecordIndex: RecordMeta] = [:]
@@ -180,7 +176,6 @@ struct ItemHistory {
       .map(revision).sorted { $0.item.name < $1.item.name }
   }
 
-  /// The public description of a previous version.
   private func revision(_ meta: RecordMeta) -> VaultRevision {
     let until = meta.deletion.flatMap { $0.until == 0 ? nil : Milliseconds.date($0.until) }
     return VaultRevision(item: items.item(meta), state: meta.kind == .former ? .former : .deleted, until: until)
@@ -194,7 +189,6 @@ struct ItemHistory {
     RecordAddress(kind: kind, service: name.service, account: name.account, field: name.field, revision: revision)
   }
 
-  /// The description of a content of the past.
   func meta(_ note: RecordNote, _ change: borrowing Change = Change()) throws(StoreError) -> RecordMeta {
     let bucket = RecordTable.old.bucket(of: note.index)
     guard let id = try records.list(of: bucket, change).record(at: note.index) else {

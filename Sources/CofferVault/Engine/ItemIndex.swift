@@ -3,23 +3,21 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The descriptions of an open vault's items, kept between questions: those of a bucket while its verified digest is unchanged.
-/// The memory is wiped with the open vault.
+/// The cached descriptions of an open vault's items. Those of a bucket are valid while its verified digest is unchanged. The
+/// memory is wiped with the open vault.
 struct ItemIndex {
   private var pages = [DescriptionPage?](repeating: nil, count: DigestTree.buckets)
-  /// The digest under which each page was read.
   private var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
-  /// The buckets that were read anew since the order was made.
+  /// The buckets that were read again since the order was made.
   private var changed: Set<Int> = []
   private var order: [ItemDescriptions.Place] = []
   private var size = 0
-  /// Whether the descriptions have shown to be too many to be kept.
   private(set) var isTooLarge = false
 
-  /// Bytes of guarded memory, at most: some 300 000 items. In a larger vault each question is answered from the file.
+  /// The limit of guarded memory, for some 300 000 items. A larger vault has no index.
   private static let mostBytes = 64 << 20
 
-  /// Reads the changes of at most `most` buckets; true once the index is complete. Within a read transaction.
+  /// Reads the changes of at most `most` buckets; true once the index is complete. Called within a read transaction.
   mutating func update(_ items: ItemTable, most: Int = .max) throws(StoreError) -> Bool {
     var left = most
     for bucket in RecordTable.present.buckets where digests[bucket] != items.view.tree.digests[bucket] {
@@ -56,7 +54,7 @@ struct ItemIndex {
     return ItemDescriptions(pages: pages, order: order, place: place)
   }
 
-  /// Both in one order. Where few are new, their places are looked up among the others.
+  /// Searches for each new place, because usually few are new.
   private static func merged(
     _ kept: [ItemDescriptions.Place], _ new: [ItemDescriptions.Place],
     _ isBefore: (ItemDescriptions.Place, ItemDescriptions.Place) -> Bool
@@ -81,10 +79,9 @@ struct ItemIndex {
 }
 
 extension ItemTable {
-  /// Bytes of a bucket's page to begin with: in most vaults a bucket has an item or two.
+  /// In most vaults a bucket has an item or two.
   private static let firstPage = 512
 
-  /// The descriptions of the items in a bucket.
   func page(of bucket: Int) throws(StoreError) -> DescriptionPage {
     let page = try DescriptionPage(capacity: Self.firstPage)
     try forEachDescription(in: bucket) { (raw) throws(StoreError) in
@@ -94,7 +91,7 @@ extension ItemTable {
     return page
   }
 
-  /// Lends the encoded description of each item in a bucket, or of each field, in no order.
+  /// Lends the encoded descriptions in no order.
   func forEachDescription(
     in bucket: Int, ofFields: Bool = false, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -107,12 +104,11 @@ extension ItemTable {
     }
   }
 
-  /// What `query` asks for, read from the file.
   func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
     let matcher = ItemMatcher(query)
     var found = ItemDescriptions(place: view.place.description)
     guard !query.ofFields || view.state.counts.fields > 0 else { return found }
-    // The rows of a bucket stand together in the file, and none of them is read twice.
+    // Each row is read once, in the order of the file.
     try view.database.working(.scanning) { () throws(StoreError) in
       try view.scanning(.present, .metadata) { () throws(StoreError) in
         for bucket in view.tree.filled(.present) {
@@ -128,14 +124,13 @@ extension ItemTable {
 }
 
 extension OpenVault {
-  /// What `query` asks for: from the index, where one is kept.
   func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
-    // The index is of items.
+    // The index has no fields.
     guard !query.ofFields, let all = try indexed() else { return try items.find(query) }
     return all.find(query)
   }
 
-  /// The items of `service` that a logout removes, by their descriptions alone.
+  /// The items that a logout removes. Reads no values.
   func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
     var marked: [String: RecordVersion] = [:]
     for item in try find(ItemQuery(service: service)).items() where item.metadata.isSessionItem {
@@ -144,16 +139,15 @@ extension OpenVault {
     return marked
   }
 
-  /// All items, from the index; nil where none is kept.
   func indexed() throws(StoreError) -> ItemDescriptions? {
     guard try prepareIndex(), index?.isTooLarge == false else { return nil }
     return index?.descriptions(place: view.place.description)
   }
 
-  /// Reads the changes of at most `most` buckets into the index; true once it is complete, or if none is kept.
+  /// Reads the changes of at most `most` buckets; true once the index is complete, or if there is none.
   func prepareIndex(most: Int = .max) throws(StoreError) -> Bool {
     guard options.keepsIndex, index?.isTooLarge != true else { return true }
-    // Taken out for the time of the read: an index of a vault that turns out to be another is dropped.
+    // Taken out during the read, so that an error drops the index: the vault may turn out to be another one.
     var held = index.take() ?? ItemIndex()
     let isDone = try held.update(items, most: most)
     index = held

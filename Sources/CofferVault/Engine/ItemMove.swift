@@ -12,8 +12,7 @@ struct ItemMove {
   private var records: RecordSet { items.records }
   private var history: ItemHistory { items.history }
 
-  /// Moves the record of `name` to another name, with its fields and their history, within a write transaction. Replaces an item
-  /// of that name, with its fields.
+  /// Moves a record with its fields and their history. Replaces an item of the new name, with its fields.
   func move(
     _ name: ItemName, to new: ItemName, if condition: WriteCondition, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
@@ -38,10 +37,9 @@ struct ItemMove {
     return items.item(moved)
   }
 
-  /// Stores one record under another name, and removes it.
   private func moveRecord(_ from: RecordIndex, to new: ItemName, _ change: inout Change) throws(StoreError) -> RecordMeta {
     let taken = try items.target(new, &change)
-    // The item of that name goes for good, with its fields and history. The revisions continue.
+    // The replaced item goes for good, with its fields and history. The revisions continue.
     if taken.old != nil { _ = try items.removals.remove(new, &change) }
     let target = ItemTable.Target(name: new, index: taken.index, old: nil)
     guard let id = try records.touch(items.bucket(of: from), change).record(at: from) else {
@@ -52,7 +50,7 @@ struct ItemMove {
     }
     let past = try history.past(of: record.meta, at: from, &change)
     var meta = record.meta
-    // A field that goes with its item keeps its own name.
+    // A field that moves with its item keeps its own name.
     if new.field.isEmpty || !new.field.hasSameBytes(as: meta.field) { meta.named = view.now }
     (meta.service, meta.account, meta.field) = (new.service, new.account, new.field)
     let stored: RecordMeta

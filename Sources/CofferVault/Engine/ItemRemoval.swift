@@ -11,12 +11,12 @@ struct ItemRemoval {
   private var records: RecordSet { items.records }
   private var history: ItemHistory { items.history }
 
-  /// Removes `name` within a write transaction, an item with its fields; false if there is nothing. An earlier kept deletion
-  /// counts as something if nothing is to be kept.
+  /// Removes `name`, an item with its fields; false if there is nothing. If nothing is to be kept, an earlier kept deletion
+  /// counts as something.
   ///
   /// - Parameters:
-  ///   - date: until when it can be restored; nil removes its history as well.
-  ///   - moment: the time of the deletion, if it was made in another vault.
+  /// - date: until when it can be restored; nil removes its history as well.
+  /// - moment: the time of the deletion, if it was made in another vault.
   func remove(
     _ name: ItemName, keptUntil date: Date? = nil, at moment: UInt64? = nil, _ change: inout Change
   ) throws(StoreError) -> Bool {
@@ -43,7 +43,6 @@ struct ItemRemoval {
     return true
   }
 
-  /// Removes the fields of the item at `index` for good.
   func removeFields(of index: RecordIndex, _ change: inout Change) throws(StoreError) {
     for field in try records.notes(of: index, in: .present, &change).map(\.index) {
       _ = try records.drop(field, as: .field, &change)
@@ -51,7 +50,7 @@ struct ItemRemoval {
     }
   }
 
-  /// Removes all that is known of the past of `name`, of an item with its fields; false where that is nothing.
+  /// Removes the whole history of `name`, of an item with its fields; false if there is none.
   private func forgetPast(of name: ItemName, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> Bool {
     guard !name.field.isEmpty else { return try history.forget(index, &change) }
     return try history.forget(items.index(of: name.item), only: index, &change)

@@ -7,7 +7,6 @@ internal import FoundationEssentials
 internal import SystemPackage
 
 extension ItemTable {
-  /// The destination of a write: name, place and current record.
   struct Target {
     let name: ItemName
     let index: RecordIndex
@@ -17,17 +16,16 @@ extension ItemTable {
   func target(_ name: ItemName, _ change: inout Change) throws(StoreError) -> Target {
     let index = index(of: name)
     let bucket = self.bucket(of: index)
-    // Read once: the next write continues with it.
+    // Read once: the next write in this change continues with it.
     if change.lists[bucket] == nil { change.lists[bucket] = try view.list(of: bucket, fresh: true) }
     let id = change.lists[bucket]?.record(at: index)
     let old = try id.map { (id) throws(StoreError) in try meta(index, id, of: name) }
     return Target(name: name, index: index, old: old)
   }
 
-  /// Seals `value` under its description, at the next revision, in place of the record at `target`. That record is kept if the
-  /// description says so.
+  /// Stores the next revision. The record at `target` is kept if the description says so.
   ///
-  /// - Parameter above: revisions to leave free, for previous versions that follow.
+  /// - Parameter above: the number of revisions to leave free for previous versions that follow.
   func store(
     _ described: RecordMeta, _ value: borrowing SecretBytes, at target: Target, above: Int = 0, _ change: inout Change
   ) throws(StoreError) -> RecordMeta {
@@ -41,7 +39,7 @@ extension ItemTable {
     } else {
       try checkRoom(for: target.name, &change)
     }
-    // This includes the history from before, and that of its fields.
+    // This includes the earlier history, and that of its fields.
     if meta.itemMetadata.isSessionItem, meta.field.isEmpty { try history.forget(target.index, &change) }
     let sealed = meta
     let record = try value.withUnsafeBytes { (value) throws(StoreError) in
@@ -52,7 +50,7 @@ extension ItemTable {
     return meta
   }
 
-  /// Whether a record, or the item whose field it is, ends with a session: nothing of it is kept.
+  /// Whether a record, or its item, ends with a session. Nothing of such a record is kept.
   func endsWithSession(
     _ meta: RecordMeta, _ name: ItemName, _ change: inout Change
   ) throws(StoreError) -> Bool {
@@ -63,7 +61,6 @@ extension ItemTable {
     return try self.meta(item, id, of: name.item).itemMetadata.isSessionItem
   }
 
-  /// Checks that a field that is not there yet may be made: its item is there, and has room for it.
   func checkRoom(for name: ItemName, _ change: inout Change) throws(StoreError) {
     guard !name.field.isEmpty else { return }
     let item = index(of: name.item)
@@ -78,16 +75,14 @@ extension ItemTable {
     }
   }
 
-  /// The next revision at `target`: above all that were ever known under its name.
+  /// The next revision, above all that were ever known under this name.
   private func revision(after target: Target, above: Int, _ change: inout Change) throws(StoreError) -> UInt64 {
-    // A present content's is the highest. One that was deleted and kept goes on counting.
+    // A present content has the highest revision. After a kept deletion the count continues.
     let last: UInt64
     if let old = target.old { last = old.revision } else { last = try records.highestRevision(of: target.index, &change) }
     return try view.checked { () throws(FormatError) in try FileCounter.next(last + UInt64(above), "revision of an item") }
   }
 
-  /// Stores `form` under `name` within a write transaction.
-  ///
   /// - Parameter keeping: how many former contents are kept from now on; nil for as many as before.
   func put(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition, keeping: Int? = nil, _ change: inout Change
@@ -97,13 +92,12 @@ extension ItemTable {
     try require(condition, of: target.old.map(item))
     var meta = description(of: form, name, replacing: target.old)
     if let keeping { meta.history = try RecordLimits.history(keeping) }
-    // Who wants nothing kept wants the replaced value gone.
+    // A caller that wants no history also wants the replaced value gone.
     if keeping == 0, target.old != nil { change.removesForGood = true }
     return item(try store(meta, form.bytes, at: target, &change))
   }
 
-  /// What will be said of the item: a label or attributes left empty are those of before. An expiry is not kept: it belonged
-  /// to the old value.
+  /// An empty label or empty attributes are taken from the old description, but not its expiry, which belonged to the old value.
   private func description(of form: SecretForm, _ name: ItemName, replacing old: RecordMeta?) -> RecordMeta {
     var meta = RecordMeta(
       revision: 0, id: old?.id ?? .random(), service: name.service, account: name.account, field: name.field,
@@ -118,7 +112,6 @@ extension ItemTable {
     return meta
   }
 
-  /// Stores a record of another name or vault, in place of any.
   func adopt(
     _ meta: RecordMeta, _ value: borrowing SecretBytes, at target: Target, above: Int = 0, _ change: inout Change
   ) throws(StoreError) -> RecordMeta {
@@ -135,7 +128,6 @@ extension ItemTable {
     try RecordLimits.check(form.metadata)
   }
 
-  /// Applies a batch of one service within a write transaction.
   func apply(_ batch: Batch<Vault>, service: String, _ change: inout Change) throws(StoreError) {
     for (account, expected) in batch.expectations {
       guard try version(of: ItemName(service: service, account: account)) == expected else {
@@ -153,12 +145,10 @@ extension ItemTable {
     if let id = batch.decides { try view.database.outcomes.commit(id, now: view.now) }
   }
 
-  /// A log entry about the record at `index`, by whoever asked for the change, now.
   func entry(_ event: LogEntry.Event, _ index: RecordIndex) -> LogEntry {
     LogEntry(event, by: .current, time: view.now, index: index)
   }
 
-  /// Checks `condition` against the current item, if any.
   func require(_ condition: WriteCondition, of there: VaultItem?) throws(StoreError) {
     switch condition {
     case .always: return

@@ -15,18 +15,16 @@ struct ItemTable {
   var describing: ItemDescribing { ItemDescribing(items: self) }
   var transfer: ItemTransfer { ItemTransfer(items: self) }
 
-  /// Clocks drift and are set by hand; a day of it, in milliseconds, says nothing about a date yet.
+  /// A difference of a day, in milliseconds, is tolerated, because clocks drift and are set by hand.
   static let clockTolerance: UInt64 = 24 * 3_600_000
 
-  /// Where `name` stands.
   func index(of name: ItemName) -> RecordIndex {
     RecordAddress.index(.present, name.service, name.account, name.field, 0, view.keys)
   }
 
-  /// The bucket of the present record at `index`.
   func bucket(of index: RecordIndex) -> Int { RecordTable.present.bucket(of: index) }
 
-  /// Says ahead that the next transaction is about `name`, where asking for it by itself would cost a round trip.
+  /// Announces the next transaction, which saves a remote vault a round trip.
   func announce(_ name: ItemName, writing: Bool) throws(StoreError) {
     guard view.database.isRemote, view.keys.isIntact else { return }
     let index = index(of: name)
@@ -35,16 +33,15 @@ struct ItemTable {
     try view.database.expect(.item(index.bytes, list: needsList, log: log))
   }
 
-  /// The version of `name`, or ``RecordVersion/absent``, from the verified list alone.
+  /// Uses the verified list alone.
   func version(of name: ItemName) throws(StoreError) -> RecordVersion {
     try find(name).map { RecordVersion($0.id.bytes) } ?? .absent
   }
 
-  /// Value and metadata of `name`, with its version; nil when there is no such item.
   func get(_ name: ItemName) throws(StoreError) -> (version: RecordVersion, form: SecretForm)? {
     guard let entry = try find(name) else { return nil }
     return try view.withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
-      // Its place was computed from its name: that the names are the same says as much, for less.
+      // The place was computed from the name, so the cheaper comparison of the names is enough.
       let record = try view.checked { () throws(FormatError) in try row.open(checksPlace: false, keys: view.keys) }
       try check(record.meta, is: name)
       try checkExpiry(record.meta)
@@ -53,14 +50,12 @@ struct ItemTable {
     }
   }
 
-  /// The value and metadata of `name`, expired or not; nil within where the item has no value, and nil when there is no such
-  /// item.
+  /// The value and metadata, even if expired. `.some(nil)` for an item without a value, nil if there is no such item.
   func form(_ name: ItemName) throws(StoreError) -> SecretForm?? {
     guard let record = try record(name) else { return nil }
     return .some(record.form())
   }
 
-  /// The record of `name`; nil if there is no such item.
   func record(_ name: ItemName) throws(StoreError) -> OpenRecord? {
     guard let entry = try find(name) else { return nil }
     return try view.withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
@@ -68,7 +63,7 @@ struct ItemTable {
     }
   }
 
-  /// Several values of `service`, of `mostBytes` together at most.
+  /// - Parameter mostBytes: the limit for all values together.
   func load(_ names: [String], service: String, mostBytes: Int = .max) throws(StoreError) -> [Reading<Vault>] {
     var readings: [Reading<Vault>] = []
     var bytes = 0
@@ -87,13 +82,11 @@ struct ItemTable {
     return readings
   }
 
-  /// The listing of `name`; nil if there is no such item.
   func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
     guard let entry = try find(name) else { return nil }
     return item(try meta(entry.index, entry.id, of: name))
   }
 
-  /// The listing of all items or those of one service, by name, with or without fields.
   func list(service: String?, withFields: Bool = false) throws(StoreError) -> [VaultItem] {
     var items: [VaultItem] = []
     try view.scanning(.present, .metadata) { () throws(StoreError) in
@@ -111,7 +104,6 @@ struct ItemTable {
     return Self.sorted(items)
   }
 
-  /// The listing of the fields of `name`, by name; nil if there is no such item.
   func fields(of name: ItemName) throws(StoreError) -> [VaultItem]? {
     guard try find(name.item) != nil else { return nil }
     var (none, fields) = (Change(), [VaultItem]())
@@ -126,11 +118,10 @@ struct ItemTable {
     return Self.sorted(fields)
   }
 
-  /// By name. It sorts positions in the list: an item is ten times as large, and counts references.
+  /// Sorts positions, because an item is ten times as large, and counts references.
   private static func sorted(_ items: [VaultItem]) -> [VaultItem] {
     items.withUnsafeBufferPointer { items in
       items.indices.sorted { left, right in
-        // As names are ordered, without a copy of each.
         let order = items[left].name.service.byteOrder(items[right].name.service)
         guard order == 0 else { return order < 0 }
         let next = items[left].name.account.byteOrder(items[right].name.account)
@@ -139,7 +130,7 @@ struct ItemTable {
     }
   }
 
-  /// The name of the record whose present content stands, or stood, at `index`; nil where nothing tells it any more.
+  /// The name of a present record, or of a former one that is still kept.
   func name(ofRecordAt index: RecordIndex) throws(StoreError) -> ItemName? {
     if let id = try view.list(of: bucket(of: index)).record(at: index) {
       return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
@@ -151,7 +142,6 @@ struct ItemTable {
     return try past.first { $0.present == index }.map { (note) throws(StoreError) in try history.meta(note).name }
   }
 
-  /// The description of the record at `index`, which is that of `name`.
   func meta(_ index: RecordIndex, _ id: RecordID, of name: ItemName) throws(StoreError) -> RecordMeta {
     let meta = try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.openMeta(checksPlace: false, keys: view.keys) }
@@ -162,7 +152,6 @@ struct ItemTable {
 
   func item(_ meta: RecordMeta) -> VaultItem { VaultItem(meta) }
 
-  /// Where `name` stands, and which version the verified list has there; nil when there is no such item.
   private func find(_ name: ItemName) throws(StoreError) -> BucketEntry? {
     let index = index(of: name)
     return try view.list(of: bucket(of: index)).record(at: index).map { BucketEntry(index: index, id: $0) }
@@ -191,7 +180,7 @@ struct ItemTable {
     }
   }
 
-  /// The error of an item that another program stored without a value: it can be told of, and there is nothing to hand out.
+  /// The error for an item that another program stored without a value.
   static func withoutValue(_ name: ItemName, _ place: VaultPlace) -> StoreError {
     StoreError(
       .damaged, "the item has no value", key: name.description, place: place.description, cure: "store it again, or delete it")
@@ -199,7 +188,6 @@ struct ItemTable {
 }
 
 extension VaultItem {
-  /// The listing of a record.
   init(_ meta: RecordMeta) {
     self.init(
       id: meta.id.uuid, name: meta.name, metadata: meta.itemMetadata, created: Milliseconds.date(meta.created),

@@ -6,18 +6,18 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// Takes items in from elsewhere, and hands them to a new vault. Its calls belong into a transaction.
+/// Imports items, and copies items to a new vault. Called within a transaction.
 struct ItemTransfer {
   let items: ItemTable
   private var view: VerifiedView { items.view }
 
-  /// Stores an imported item within a write transaction, with its own times. Of a replaced item only the count of writes stays.
+  /// Stores an item with its own times. A replaced item leaves only its count of writes.
   ///
   /// - Parameter keeping: the number of previous versions that a new item keeps.
   func adopt(_ item: ImportedItem, keeping: UInt8, _ change: inout Change) throws(StoreError) {
     try items.check(item.form)
     let target = try items.target(item.name, &change)
-    // What renews a login is of that login alone.
+    // The secret that renews a login belongs to that login alone.
     if item.name.field.isEmpty, target.old?.itemMetadata.isKeptByCoffer == true {
       try items.removals.removeFields(of: target.index, &change)
     }
@@ -32,11 +32,10 @@ struct ItemTransfer {
     _ = try items.adopt(meta, item.form.bytes, at: target, &change)
   }
 
-  /// The effect of an import, within a transaction.
   func plan(_ imported: [ImportedItem], _ duplicates: DuplicatePolicy) throws(StoreError) -> ImportReport {
     var report = ImportReport()
     var seen: Set<ItemName> = []
-    // A field goes the way of its item: parts of one and parts of the other would be neither.
+    // A field follows its item: a mixture of two items would be neither.
     var kept: Set<ItemName> = []
     let whole = Set(imported.lazy.map(\.name).filter(\.field.isEmpty))
     for name in Set(imported.lazy.map(\.name.item)).subtracting(whole) where try items.item(name)?.metadata.isKeptByCoffer == true
@@ -76,7 +75,7 @@ struct ItemTransfer {
     return report
   }
 
-  /// Copies the items of some services, or all, to `target` in one transaction of its own, and returns how many.
+  /// Copies the items in a transaction of its own, and returns how many. Nil means all services.
   func copyItems(of services: [String]?, to target: OpenVault) throws(StoreError) -> Int {
     var names: [ItemName] = []
     for service in services.map({ $0.map(Optional.some) }) ?? [nil] {

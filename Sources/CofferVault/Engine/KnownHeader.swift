@@ -4,8 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// A header that a slot opened and whose key was proven, with all that making the next one needs. The rest of its vault may be
-/// gone.
+/// An opened header with a proven key, and everything needed to make the next header. The rest of its vault may be gone.
 struct KnownHeader: ~Copyable {
   let header: VaultHeader
   let digest: Digest32
@@ -13,8 +12,6 @@ struct KnownHeader: ~Copyable {
   let keys: Subkeys
   private let place: VaultPlace
 
-  /// Opens `header` with its slot.
-  ///
   /// - Throws: `.tampered` if header and key do not belong together; the refusal of an anchor that does not hold.
   init(
     _ header: VaultHeader, _ digest: Digest32, slot: borrowing OpenSlot, proving anchors: [Anchor], place: VaultPlace
@@ -29,31 +26,26 @@ struct KnownHeader: ~Copyable {
     self.place = place
   }
 
-  /// The slots, by id.
-  ///
-  /// - Parameter inUse: the one that opened it.
   func summaries(inUse: SlotID?) -> [VaultStatus.Slot] {
     zip(header.slots, body.labels).map { VaultStatus.Slot(summary: $0.summary, label: $1, isInUse: $0.id == inUse) }
   }
 
-  /// Whether the key comes from that of each of `anchors`.
   func comes(from anchors: [Anchor]) throws(StoreError) -> Bool { try refusal(by: anchors) == nil }
 
-  /// Why the key does not come from that of one of `anchors`; nil where it comes from all.
+  /// Why the key does not come from that of one of `anchors`; nil if it comes from all.
   func refusal(by anchors: [Anchor]) throws(StoreError) -> Anchor.Refusal? {
     try header.refusal(keys, by: anchors, at: place.description)
   }
 
-  /// The key, as an anchor.
   func anchor(_ source: Anchor.Source) -> Anchor { Anchor(vault: header.vault, key: keys.epochMark, source: source) }
 
-  /// The header with the same slots under the key `key` of a later epoch.
+  /// The header with the same slots under the key of a later epoch.
   borrowing func next(key: borrowing VaultKey, _ nextKeys: borrowing Subkeys, rotated: UInt64) throws(StoreError) -> VaultHeader {
     let plan = SlotPlan()
     return try Self.next(after: header, body, keys, plan, key: key, nextKeys, rotated: rotated, place: place)
   }
 
-  /// The state that `database`, whose header this is, has; nil where it does not open.
+  /// The state of `database`; nil if it does not open.
   func state(of database: any VaultRows) throws(StoreError) -> VaultState? {
     do throws(StoreError) {
       return try database.read { () throws(StoreError) in try StoredParts.readState(database, header, digest, keys) }
@@ -65,7 +57,6 @@ struct KnownHeader: ~Copyable {
 }
 
 extension KnownHeader {
-  /// A slot of the next header.
   private typealias Next = (slot: SealedSlot, label: String, before: Int?)
 
   /// The header after `header`, with the slots of `plan`. Within an epoch, the remaining slots keep their boxes. In the next
@@ -142,7 +133,6 @@ extension KnownHeader {
   }
 }
 
-/// How many slots a header may have, said to whoever changes them.
 private enum SlotLimits {
   static func check(_ frames: [SlotFrame], labels: [String], _ place: VaultPlace) throws(StoreError) {
     guard frames.contains(where: { SlotKind.openable.contains($0.kind) }) else {

@@ -2,25 +2,22 @@ internal import CofferPlatform
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The digests after a few commits by others, as far as the log names their changes, so that few of a server's rows are read.
+/// Follows a few commits by others through the changes that the log names, so that few of a server's rows are read.
 ///
 /// The log is not trusted: the root in the sealed state covers the whole tree.
 struct LogFollowing {
-  /// Rows of the log that are followed, at most: to open them takes as long as to read all digests of a full vault.
+  /// The most rows to follow: opening them takes as long as reading all digests of a full vault.
   static let most = 64
 
   let view: VerifiedView
 
-  /// The first row that the state at hand does not know of.
   var first: UInt64 {
     get throws(StoreError) {
       try view.checked { () throws(FormatError) in try FileCounter.next(view.state.logSequence, "number of log entries") }
     }
   }
 
-  /// The digests of `next`, within a transaction and under the held keys.
-  ///
-  /// - Returns: nil if the log does not name the changes.
+  /// The digests of `next`, within a transaction and under the held keys; nil if the log does not name the changes.
   func digests(of next: VaultState) throws(StoreError) -> DigestTree? {
     let known = view.state.logSequence
     guard next.logSequence > known, next.logSequence - known <= UInt64(Self.most) else { return nil }

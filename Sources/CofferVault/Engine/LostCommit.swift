@@ -3,22 +3,21 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// A commit that a server did not answer, of a vault that is open.
+/// A commit of an open vault that a server did not answer.
 struct LostCommit {
   let vault: OpenVault
   private var view: VerifiedView { vault.view }
 
-  /// Returns when `lost`, whose commit nobody answered, is in effect.
+  /// Returns if `lost` is in effect.
   ///
-  /// - Throws: what ``/CofferStorage/LostAnswer/settle(_:)`` throws.
+  /// - Throws: the errors of ``/CofferStorage/LostAnswer/settle(_:)``.
   func settle(_ lost: SealedChange, _ unknown: StoreError) throws(StoreError) {
     try LostAnswer(unknown, of: "the change", at: view.place.description).settle { () throws(StoreError) in try look(for: lost) }
   }
 
-  /// Whether `lost` is in effect, as its own row of the log tells, which keeps the commit's id through a change of key; nil where
-  /// the log has lost the row since. It is looked for in a transaction that holds the lock of all writers: a commit that is still
-  /// on its way holds that until it is made or given up, and a look without it can miss it. The look's own commit waits for the
-  /// standby: a server that was started again no longer waits with the one that is looked for.
+  /// Whether the log has the commit's row, with the id that a change of key preserves; nil if the row is gone. A commit on its
+  /// way holds the lock of all writers until it is made or given up, so a look without that lock can miss it. The look also
+  /// commits, and so waits for the standby: a restarted server no longer waits with the lost commit.
   private func look(for lost: SealedChange) throws(StoreError) -> Bool? {
     view.forgetHeader()
     try view.readPin()

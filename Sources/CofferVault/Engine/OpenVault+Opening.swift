@@ -6,7 +6,6 @@ internal import FoundationEssentials
 internal import SystemPackage
 
 extension OpenVault {
-  /// Creates a vault at `path` with one slot, of the kind that `credentials` make, and opens it.
   static func create(
     at place: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost?, label: String,
     options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date = { Date() }
@@ -65,8 +64,8 @@ extension OpenVault {
 
   /// Opens the vault at `path` with the first slot that `credentials` open.
   ///
-  /// No transaction is held while Argon2id runs. If another process rotates the key meanwhile, the opened slot follows to the new
-  /// key by its kept secret.
+  /// No transaction is held while Argon2id runs. If another process rotates the key meanwhile, the slot follows by its kept
+  /// secret.
   static func unlock(
     _ place: VaultPlace, with credentials: consuming Credentials, options: VaultOptions = .withoutPins,
     trust: Trust = .everyAnchor,
@@ -78,9 +77,7 @@ extension OpenVault {
       clock: clock)
   }
 
-  /// Opens the vault of these rows.
-  ///
-  /// - Parameter mirror: the watch over these rows, where they are those of a mirror and there are pins.
+  /// - Parameter mirror: nil for a vault that is no mirror.
   static func unlock(
     over database: any VaultRows, with credentials: consuming Credentials, options: VaultOptions, trust: Trust,
     mirror: PinWatch? = nil, clock: @escaping @Sendable () -> Date = { Date() }
@@ -102,7 +99,7 @@ extension OpenVault {
     }
     if trust.asksPin { try pins?.read() }
     let vault = try database.read { () throws(StoreError) in
-      // Where nobody has committed since, it is the same.
+      // The header is unchanged if nobody has committed since.
       let (header, digest) = try database.dataVersion() == version ? tried : StoredParts.readHeader(database)
       guard var current = slot.take() else { throw StoredParts.missing("slot", database) }
       guard header.vault == tried.header.vault else {
@@ -122,13 +119,13 @@ extension OpenVault {
     return vault
   }
 
-  /// What says that a vault is the right one.
+  /// The evidence that a vault is the right one.
   enum Trust {
     /// This machine's pin and every other anchor.
     case everyAnchor
-    /// The same, of a vault that this machine is to remember, also where it cannot be written.
+    /// The same, for a vault that this machine is to remember even if it cannot be written.
     case joining
-    /// Every anchor but this machine's pin: somebody said that the vault is right.
+    /// Every anchor but this machine's pin: the user said that the vault is right.
     case pinIsAccepted
     /// The caller compares it with another vault.
     case caller
@@ -136,8 +133,8 @@ extension OpenVault {
     var asksPin: Bool { self == .everyAnchor || self == .joining }
   }
 
-  /// The claim of the vault at `path` about its key, for a person to compare. Nothing else is shown, and nothing is remembered.
-  /// It must agree with all that is known of the vault.
+  /// The claim of a vault about its key, for a person to compare. Nothing is remembered. The claim must agree with all that is
+  /// known of the vault.
   static func claim(
     of place: VaultPlace, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> Invitation {
@@ -151,7 +148,7 @@ extension OpenVault {
     return Invitation(vault: VaultID(bytes: header.vault.bytes), key: known.keys.epochMark)
   }
 
-  /// The slot that `credentials` open; passphrases are hashed in turn.
+  /// Searches for a slot that `credentials` open. Passphrases are hashed one at a time.
   static func search(
     _ header: VaultHeader, with credentials: consuming Credentials, _ options: VaultOptions, _ place: VaultPlace
   ) throws(StoreError) -> OpenSlot {
@@ -163,7 +160,7 @@ extension OpenVault {
     }
   }
 
-  /// The watch over the vault that `header` names; nil where the options name no folder of pins. Before any secret is used.
+  /// The watch over the vault, before any secret is used; nil if the options name no folder of pins.
   private static func watch(
     _ header: VaultHeader, at place: VaultPlace, _ options: VaultOptions, _ trust: Trust
   ) throws(StoreError) -> PinWatch? {
@@ -172,9 +169,9 @@ extension OpenVault {
     return try PinWatch(folder, vault: header.vault, place: place, accepting: trust == .pinIsAccepted, joining: trust == .joining)
   }
 
-  /// Anyone can make a vault that a recipient's public key opens, with the id of any other. A recipient must so have an
-  /// invitation, or have seen the vault before: at this place, or with its id given, as two vaults that one identity opens could
-  /// be exchanged.
+  /// Anyone can make a vault with any id that a recipient's public key opens. A recipient therefore needs an invitation, or must
+  /// have seen the vault before: at this place, or with its id given, because two vaults that one identity opens could be
+  /// exchanged.
   static func requireKnown(
     _ kind: SlotKind?, _ invitations: [Anchor], _ pins: PinWatch?, _ options: VaultOptions, _ trust: Trust, place: VaultPlace
   ) throws(StoreError) {
@@ -190,7 +187,6 @@ extension OpenVault {
       remedy: trust == .pinIsAccepted ? .acceptInvited : .expectVault)
   }
 
-  /// Compares the state just read with the options and the pin, and remembers it.
   private func begin(_ pins: PinWatch?, _ trust: Trust) throws(StoreError) {
     let (state, key) = (view.state, view.keys.epochMark)
     try options.check(generation: state.generation, at: view.place)
@@ -202,7 +198,6 @@ extension OpenVault {
     begin(pins)
   }
 
-  /// Remembers a vault that was just made here, in the place of what may have stood there before.
   func watchCreated(in folder: FilePath?) {
     guard let folder else { return }
     do throws(StoreError) {
@@ -217,10 +212,10 @@ extension OpenVault {
 }
 
 extension VaultOptions {
-  /// The invitations of these options, which must all be to `vault`, and those of an identity that are to it: one identity has
-  /// several vaults.
+  /// These options' invitations, which must all be to `vault`, and an identity's invitations to it: one identity has several
+  /// vaults.
   ///
-  /// - Throws: `.replaced` for an invitation of these options to another vault: before a secret is tried.
+  /// - Throws: `.replaced` for an invitation of these options to another vault, before a secret is tried.
   func invitations(to vault: VaultSalt, at place: VaultPlace, and others: [Invitation]) throws(StoreError) -> [Anchor] {
     guard invitations.count <= Invitation.most else {
       throw StoreError(
@@ -241,11 +236,11 @@ extension VaultOptions {
     }
   }
 
-  /// `error`, which opening a vault met; where none is there and this machine knows one there, it says so.
+  /// Adds to a `.noVault` error that this machine knows a vault there.
   func missing(_ place: VaultPlace, _ error: StoreError) -> StoreError {
     guard error.kind == .noVault, let pins else { return error }
     var known: VaultID?
-    // What cannot be read of the pins changes nothing: there is no vault.
+    // Unreadable pins change nothing: there is no vault.
     do throws(StoreError) { known = try place.expected(by: pins).first } catch {}
     guard let known else { return error }
     return StoreError(
@@ -261,7 +256,7 @@ extension VaultOptions {
       cure: "put the expected vault back, or expect this one if it is right")
   }
 
-  /// Compares the epoch that a vault's file states in the clear with the invitations.
+  /// Compares the unsealed epoch of a vault's file with the invitations.
   func check(epoch found: UInt64, at place: VaultPlace) throws(StoreError) {
     guard let newest = invitations.max(by: { $0.epoch < $1.epoch }), newest.epoch > found else { return }
     let anchor = try StoredParts.checked(place) { () throws(FormatError) in try newest.anchor() }

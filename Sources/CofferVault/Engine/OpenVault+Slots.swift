@@ -6,7 +6,6 @@ internal import SystemPackage
 
 // The commits that change more than items.
 extension OpenVault {
-  /// Commits a plan that adds a slot.
   func add(_ plan: consuming SlotPlan, label: String) throws(StoreError) -> SlotSummary {
     guard let id = plan.addedID else { throw StoredParts.missing("new slot", view.database) }
     plan.labels[id] = label
@@ -14,9 +13,9 @@ extension OpenVault {
     return try slots.slot(SlotSummary.ID(bytes: id.bytes)).summary
   }
 
-  /// Commits a change of slots that leaves the vault's key as it is.
+  /// Changes slots under the same key.
   ///
-  /// - Parameter scrubs: whether the header as it was can still be opened by who should no longer, and must leave the file.
+  /// - Parameter scrubs: whether somebody who should no longer open the old header still can, so that it must leave the file.
   func changeSlots(
     _ plan: borrowing SlotPlan, log event: LogEntry.Event, _ id: SlotID, scrubs: Bool = false
   ) throws(StoreError) {
@@ -32,8 +31,7 @@ extension OpenVault {
     }
   }
 
-  /// Gives the vault a new key, and seals it to the slots of `plan`: one transaction, after which the old key opens nothing of
-  /// this file.
+  /// Gives the vault a new key in one transaction, after which the old key opens nothing of this file.
   func rotate(_ plan: borrowing SlotPlan, _ progress: (Int, Int) -> Void) throws(StoreError) -> SlotReport {
     let rotation = Rotation(view: view, items: items, slots: slots, log: log)
     var before: [VaultStatus.Slot] = []
@@ -62,12 +60,12 @@ extension OpenVault {
     }
   }
 
-  /// Goes on with the slot that the vault was unlocked with, as the new header has it.
+  /// Continues with the slot that unlocked the vault, under the new header.
   ///
-  /// Never an error: the change is committed, and one would say that it was not made.
+  /// Never throws, because an error would deny the committed change.
   ///
-  /// - Parameter replacement: the new slot, where it took the place of that one.
-  /// - Returns: false when the slot is gone, or cannot be opened here, and this vault is to be locked.
+  /// - Parameter replacement: the slot's replacement, if any.
+  /// - Returns: false if the slot is gone or cannot be opened here, and this vault is to be locked.
   func followSlots(_ replacement: consuming NewSlot? = nil) -> Bool {
     do throws(StoreError) { return try view.reopenSlot(replacement) } catch {
       VaultNotices.say("the change is made, and the vault is locked: its slot could not be opened again: \(error.facts)")
@@ -75,7 +73,7 @@ extension OpenVault {
     }
   }
 
-  /// Runs a write transaction that may replace the header. After a failure the next operation reads the file again.
+  /// Runs a write that may replace the header. After a failure the next operation reads the file again.
   private func changingHeader(_ body: (inout Change) throws(StoreError) -> Void) throws(StoreError) {
     do { try write { (_, change) throws(StoreError) in try body(&change) } } catch {
       view.forgetHeader()
@@ -83,8 +81,8 @@ extension OpenVault {
     }
   }
 
-  /// Commits this state, put back or rebuilt, under a new key of `epoch` and the header that `header` makes for it: its
-  /// generation is above all that this machine knows of, so that nobody who saw the newer history takes it for an old file.
+  /// Commits this restored or rebuilt state under a new key of `epoch`. Its generation is above all that this machine knows of,
+  /// so that nobody who saw the newer history takes it for an old file.
   func commit(
     _ event: LogEntry.Event, above known: UInt64, as replica: ReplicaID, after former: ReplicaID?, epoch: UInt64,
     header: (borrowing VaultKey, borrowing Subkeys) throws(StoreError) -> VaultHeader

@@ -5,25 +5,21 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A vault with its keys: the transactions over its verified state, and the parts that are used in them. Not Sendable:
-/// ``VaultCore`` lets one thread in at a time.
+/// A vault with its keys, and the transactions over its verified state. Not Sendable: ``VaultCore`` lets one thread in at a time.
 ///
-/// Everything one answer rests on is read in one read transaction, from digests whose root the sealed state holds.
+/// One answer is read in one read transaction, from digests whose root the sealed state holds.
 final class OpenVault {
   let view: VerifiedView
   let items: ItemTable
   let slots: SlotTable
   let log: VaultLog
   let options: VaultOptions
-  /// What describes the items, where it is kept.
   var index: ItemIndex?
-  /// Said of the unlocking when this process first writes.
+  /// The log entry for the unlocking, written with this process's first write.
   private var unlocking: LogEntry?
-  /// Bytes that are due to leave the file, and the attempts to remove them.
   let oldBytes = OldBytes()
 
-  /// A vault whose header `slot` opened. Within a read transaction: verifies that its key comes from that of each anchor, state
-  /// and digests.
+  /// Within a read transaction: verifies that the key comes from that of each anchor, state and digests.
   init(
     database: any VaultRows, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
     pin: Anchor?, options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date
@@ -35,10 +31,8 @@ final class OpenVault {
     self.options = options
   }
 
-  /// Runs `body` in one read transaction over a state that is current and verified.
-  ///
-  /// What does not fit may be this process's memory of an older state: everything is read anew once, and what does not fit then
-  /// was tampered with.
+  /// A mismatch may come from this process's memory of an older state. So everything is read again once, and a second mismatch
+  /// means tampering.
   func read<Result>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var isSecondTry = false
@@ -58,16 +52,14 @@ final class OpenVault {
     }
   }
 
-  /// Brings the view up to the vault's last commit.
   func refreshNow() throws(StoreError) { try read { (_) throws(StoreError) in } }
 
-  /// Runs `body` in one write transaction and commits the change that it gathered.
   func write<Result>(_ body: (OpenVault, inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var sealed: SealedChange?
     var outcome: Result?
     let result: Result
-    // Before the transaction: every pinned commit was made before it was pinned, so a state read later cannot be older.
+    // Every pinned commit was made before it was pinned, so a state read later cannot be older.
     try view.readPin()
     do {
       result = try view.database.write { () throws(StoreError) in
@@ -76,7 +68,7 @@ final class OpenVault {
         return result
       }
     } catch {
-      // Whether a failed COMMIT took effect is known only from the file.
+      // Only the file shows whether a failed COMMIT took effect.
       view.forget()
       guard error.kind == .outcomeUnknown, view.database.hasLostCommit, let lost = sealed.take(), let made = outcome.take() else {
         throw error
@@ -95,7 +87,7 @@ final class OpenVault {
     return result
   }
 
-  /// Runs `body` as ``write(_:)`` does, up to the commit, and rolls back.
+  /// Runs `body` like ``write(_:)``, but rolls back instead of committing.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try checkKeys()
     try view.readPin()
@@ -106,14 +98,13 @@ final class OpenVault {
     }
   }
 
-  /// Within a write transaction: runs `body` over the current state, and seals the change that it gathered.
   private func change<Result>(
     _ sealed: inout SealedChange?, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try view.refresh()
     try view.header.checkWritable(view.place)
     try view.pins?.checkWritable()
-    // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
+    // Even without commits by others: the pin may know of a commit that this file lacks.
     try view.pins?.check(view.state, key: view.keys.epochMark)
     var change = Change()
     let result = try body(self, &change)
@@ -125,7 +116,7 @@ final class OpenVault {
     return result
   }
 
-  /// Keys that the kernel has wiped (a forked child) open nothing, and SQLite's handle is the parent's.
+  /// In a forked child the kernel has wiped the keys, and SQLite's handle is the parent's.
   private func checkKeys() throws(StoreError) {
     guard view.keys.isIntact else {
       throw StoreError(
@@ -134,7 +125,7 @@ final class OpenVault {
     }
   }
 
-  /// A file that was moved or replaced stays open here. A write to it would be lost, and a read would return old data.
+  /// A write to a moved or replaced file would be lost, and a read would return old data.
   private func checkPlace() throws(StoreError) {
     guard try view.database.isInPlace() else {
       throw StoreError(
@@ -153,7 +144,6 @@ final class OpenVault {
     }
   }
 
-  /// Seals what `change` did: digests, log, state, with the next generation.
   private func seal(_ change: inout Change) throws(StoreError) -> SealedChange {
     var changed: [(bucket: Int, digest: Digest32)] = []
     for (bucket, list) in change.lists {
@@ -167,7 +157,7 @@ final class OpenVault {
     }
     let tree = view.tree.change(changed, keys: view.keys)
     var next = view.state
-    // Before the log's rows, which name it.
+    // The log's rows name the commit.
     next.commit = change.commitID()
     for event in change.events { try log.append(event, to: &next) }
     try log.trim(&next)
@@ -199,7 +189,6 @@ final class OpenVault {
     try Verification(view: view).run(log, progress)
   }
 
-  /// The status of the vault.
   var status: VaultStatus {
     VaultStatus(
       items: Int(clamping: view.state.counts.items), generation: view.state.generation, epoch: view.header.epoch,
@@ -209,7 +198,7 @@ final class OpenVault {
 }
 
 extension StoreError.Kind {
-  /// Whether reading everything anew may show that nothing is wrong: another process may have committed since.
+  /// Whether a second look may show that nothing is wrong: another process may have committed since.
   fileprivate var mayBeOfAnOlderMemory: Bool {
     switch self {
     case .tampered, .rolledBack, .forked: true
@@ -218,34 +207,27 @@ extension StoreError.Kind {
   }
 }
 
-/// The changes of a write transaction before they are sealed.
 struct Change {
-  /// The lists of the touched buckets, as they will be. Each was verified against its digest before its first change.
+  /// The new lists of the touched buckets. Each was verified against its digest before its first change.
   var lists: [Int: BucketList] = [:]
-  /// Whether a list of the past was touched.
   var hasTouchedPast = false
-  /// What will be known of the touched buckets' records beside their lists.
   var notes: [Int: [RecordNote]] = [:]
-  /// Records added less records removed.
   var added = RecordCounts.Change()
-  /// Entries for the log.
   var events: [LogEntry] = []
-  /// The id of the commit, once a part of it has used one.
   private var commit: CommitID?
-  /// The generation that the commit gets at least: one above another history that it comes after.
+  /// The least generation of the commit: one above another history that it replaces.
   var leastGeneration: UInt64 = 0
-  /// The author of the commit, if not the pin's replica.
+  /// The author of the commit; nil means the pin's replica.
   var replica: ReplicaID?
-  /// The name that this machine's writes had before, where the commit is by a new one: until the pin has that, it looks for this.
+  /// Set if the commit has a new replica id: until the pin has that, it looks for this one.
   var formerReplica: ReplicaID?
-  /// Whether contents go of which no byte may be left in the file or its log.
+  /// No byte of the removed contents may be left in the file or its log.
   var removesForGood = false
-  /// The state says something else of old bytes than before, and the log has nothing to tell.
+  /// The state changes only its mark about old bytes, without a log entry.
   var changesMark = false
 
   var isEmpty: Bool { lists.isEmpty && events.isEmpty && !changesMark }
 
-  /// The id of the commit.
   mutating func commitID() -> CommitID {
     let id = commit ?? .random()
     commit = id
@@ -254,7 +236,6 @@ struct Change {
 }
 
 extension VaultState.Replica {
-  /// The notice about an entry that was given up.
   fileprivate var notice: String {
     """
     more than \(VaultState.mostReplicas) machines write to the vault, and the entry of the one whose last commit is the oldest, \
@@ -263,7 +244,6 @@ extension VaultState.Replica {
   }
 }
 
-/// A committed change: the next knowledge of an open vault.
 struct SealedChange {
   let state: VaultState
   let tree: DigestTree.Change
@@ -271,8 +251,6 @@ struct SealedChange {
   let notes: [Int: [RecordNote]]
   /// Entries about other machines' commits that no longer fit into the state.
   let lostReplicas: [VaultState.Replica]
-  /// Whether contents went of which no byte may be left in the file or its log.
   let removesForGood: Bool
-  /// Whether the state before it said that old bytes remain.
   let hadOldBytes: Bool
 }

@@ -4,19 +4,17 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// A user's turn to run Argon2id: ten shells that unlock at once would take ten times its memory, and the kernel would end one
-/// of them (cryptsetup took such a lock for the same reason).
+/// A user's turn to run Argon2id: ten shells that unlock at once would take ten times its memory, and the kernel would end one of
+/// them (cryptsetup took such a lock for the same reason).
 ///
-/// The lock is a courtesy and never why an unlock fails: without a folder, or after a wait, one goes on without it.
+/// The lock never makes an unlock fail. Without a folder, or after a wait, the caller continues without it.
 enum PassphraseTurn {
-  /// Some 60 unlocks' time: a holder that takes longer is stopped, not working.
+  /// The time of some 60 unlocks. A holder that takes longer is stopped, not working.
   static let patience = Duration.seconds(30)
   private static let pause: UInt64 = 20_000_000
   private static let name: FilePath.Component = "argon2.lock"
 
-  /// Runs `body` when it is this caller's turn.
-  ///
-  /// - Parameter folder: where the lock file lies, made where it is missing; nil takes no turns.
+  /// - Parameter folder: made if it is missing; nil takes no turns.
   static func take<Result: ~Copyable>(
     in folder: FilePath?, patience: Duration = patience, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -26,7 +24,6 @@ enum PassphraseTurn {
     return try body()
   }
 
-  /// The locked file; nil when there can be none.
   private static func waited(in folder: FilePath, _ patience: Duration) -> Int32? {
     do throws(StoreError) {
       let descriptor = try open(folder)

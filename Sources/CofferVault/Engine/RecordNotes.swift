@@ -2,12 +2,11 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// A note of a record that its item's name alone does not lead to: a field, or a previous version. Found by opening every
-/// description of a bucket once, and kept while the bucket's digest is unchanged.
+/// A record that the item's name alone does not find: a field, or a previous version. Made by opening every description of a
+/// bucket once, and valid while the bucket's digest is unchanged.
 struct RecordNote: Sendable {
-  /// Where the record stands.
   let index: RecordIndex
-  /// Where the present content of its item, and of its own name, stand. They are one where it is no field's.
+  /// The indices of the present contents of its item, and of the record itself. They differ for a field.
   let item: RecordIndex, present: RecordIndex
   let kind: RecordKind
   let revision: UInt64
@@ -25,9 +24,9 @@ struct RecordNote: Sendable {
   }
 }
 
-/// Notes of the records in verified lists, by bucket; nil before the first look.
+/// The notes by bucket; nil before the first look.
 struct BucketNotes {
-  /// Empty until somebody looks: most vaults have neither fields nor a past.
+  /// Allocated at first use: most vaults have neither fields nor a past.
   private var notes: [[RecordNote]?] = []
 
   subscript(bucket: Int) -> [RecordNote]? {
@@ -38,14 +37,13 @@ struct BucketNotes {
     }
   }
 
-  /// Forgets the buckets that are others now.
   mutating func forget(_ isChanged: (_ bucket: Int) -> Bool) {
     for bucket in notes.indices where notes[bucket] != nil && isChanged(bucket) { notes[bucket] = nil }
   }
 }
 
 extension RecordSet {
-  /// The fields of the item at `item`, or its previous versions and those of its fields: all are in one bucket.
+  /// The notes of an item, all in one bucket.
   ///
   /// - Parameter lenient: whether to skip records that do not open. A removal must not depend on the soundness of all others.
   func notes(
@@ -55,7 +53,6 @@ extension RecordSet {
     return try notes(inBucket: table.bucket(of: item), lenient: lenient, &change).filter { $0.item == item }
   }
 
-  /// All fields, or all contents of the past.
   func notes(in table: RecordTable, _ change: inout Change) throws(StoreError) -> [RecordNote] {
     guard mayHold(table, change) else { return [] }
     var found: [RecordNote] = []
@@ -65,14 +62,14 @@ extension RecordSet {
     return found
   }
 
-  /// The highest revision that a content of the past has of the record whose present content stands, or would stand, at `index`.
+  /// The highest revision among the previous versions of the record at `index`, which may be deleted.
   func highestRevision(of index: RecordIndex, _ change: inout Change) throws(StoreError) -> UInt64 {
     guard mayHold(.old, change) else { return 0 }
     return try notes(inBucket: RecordTable.old.bucket(of: index), lenient: false, &change).lazy
       .filter { $0.present == index }.map(\.revision).max() ?? 0
   }
 
-  /// Whether `table` has any record that is to be noted: most vaults keep nothing of the past, and have no fields.
+  /// Avoids reading: most vaults keep no history, and have no fields.
   private func mayHold(_ table: RecordTable, _ change: borrowing Change) -> Bool {
     switch table {
     case .present: view.state.counts.fields > 0 || change.added.addsFields
@@ -80,7 +77,6 @@ extension RecordSet {
     }
   }
 
-  /// The fields and the contents of the past in one bucket.
   func notes(inBucket bucket: Int, lenient: Bool, _ change: inout Change) throws(StoreError) -> [RecordNote] {
     if let known = change.notes[bucket] ?? view.notes[bucket] { return known }
     let isTouched = change.lists[bucket] != nil
@@ -119,7 +115,7 @@ extension RecordSet {
     guard lenient, error.kind == .tampered || error.kind == .damaged else { throw error }
   }
 
-  /// Notes that the record at `index` is `meta` now, or is none where that is nil.
+  /// - Parameter meta: nil if the record is removed.
   func note(_ meta: RecordMeta?, at index: RecordIndex, inBucket bucket: Int, _ change: inout Change) {
     guard let known = change.notes[bucket] ?? view.notes[bucket] else { return }
     let note = meta.flatMap { RecordNote($0, at: index, keys: view.keys) }

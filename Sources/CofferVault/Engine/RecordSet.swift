@@ -4,37 +4,33 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The records of a vault, by their places. Called within a transaction, which gathers its changes in its ``Change``.
+/// The records of a vault, by index. Called within a transaction, which gathers its changes in its ``Change``.
 struct RecordSet {
   let view: VerifiedView
 
-  /// The list of a bucket that is about to change: the change's own, or the rows as they are, verified.
+  /// The change's own list, or one that is read and verified again.
   func touch(_ bucket: Int, _ change: borrowing Change) throws(StoreError) -> BucketList {
     if let list = change.lists[bucket] { return list }
     return try view.list(of: bucket, fresh: true)
   }
 
-  /// The list of a bucket, as the change has it so far.
   func list(of bucket: Int, _ change: borrowing Change) throws(StoreError) -> BucketList {
     if let list = change.lists[bucket] { return list }
     return try view.list(of: bucket)
   }
 
-  /// Seals `value`, nil for none, under its description.
-  ///
-  /// - Parameter index: that of the description, where the caller has it already.
+  /// - Parameter index: that of the description, if already known.
   func seal(
     _ meta: RecordMeta, _ value: UnsafeRawBufferPointer?, at index: RecordIndex? = nil
   ) throws(StoreError) -> SealedRecord {
     try view.checked { () throws(FormatError) in try SealedRecord(meta, value: value, index: index, keys: view.keys) }
   }
 
-  /// Stores a record, which `meta` describes, in its table, in the place of the one with its index, if there is one.
   func put(_ record: SealedRecord, of meta: RecordMeta, _ change: inout Change) throws(StoreError) {
     let table = meta.kind.table
     let bucket = table.bucket(of: record.index)
     if change.lists[bucket] == nil { change.lists[bucket] = try view.list(of: bucket, fresh: true) }
-    // In its place, without a copy of the list. A write that fails ends the transaction, and this change with it.
+    // In place, without a copy of the list. A failed write ends the transaction, and this change with it.
     let replacing = change.lists[bucket]?.put(record.id, at: record.index) ?? false
     try view.database.put(record, in: table, replacing: replacing)
     if table == .old { change.hasTouchedPast = true }
@@ -42,10 +38,9 @@ struct RecordSet {
     if !replacing { change.added.count(meta.role) }
   }
 
-  /// Removes the record at `index`, which counts as `role`; false where there is none.
-  ///
-  /// - Parameter forGood: whether nothing may be left of its bytes: not of a content that is stored elsewhere, nor of one that a
-  ///   write without a wish about the past pushes out.
+  /// - Parameter forGood: whether no byte may be left. False for a content that is stored elsewhere, or that leaves the history
+  ///   through a write without a wish about the history.
+  /// - Returns: false if there is none.
   func drop(
     _ index: RecordIndex, as role: RecordCounts.Role, forGood: Bool = true, _ change: inout Change
   ) throws(StoreError) -> Bool {
@@ -64,7 +59,6 @@ struct RecordSet {
 }
 
 extension OpenRecord {
-  /// The record, sealed anew under another description of the same value, or other keys.
   borrowing func sealed(as meta: RecordMeta, keys: borrowing Subkeys) throws(FormatError) -> SealedRecord {
     switch value {
     case .some(let value):

@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 extension Restoration {
-  /// Replaces the rows on a server by the backup's, as one commit of the vault; or makes the vault from them if there is none.
+  /// Replaces the rows on a server as one commit of the vault, or makes the vault if there is none.
   ///
   /// - Returns: the place of the replaced rows.
   borrowing func restore(
@@ -28,7 +28,7 @@ extension Restoration {
     var slot = try presentSlot(of: current, others)
     let replacement = ServerReplacement(rows: current)
     return try replacement.run { (kept) throws(StoreError) in
-      // By a connection of its own: the last commit stays visible there while the lock is held.
+      // On its own connection: the last commit stays visible there while the lock is held.
       let before = try place.rowsToRead()
       defer { before.close() }
       try commit(over: before, opened: slot.take(), &returned)
@@ -42,13 +42,12 @@ extension Restoration {
   }
 }
 
-/// One commit that exchanges all rows of a vault on a server.
 private struct ServerReplacement {
   let rows: any ServerRows
 
-  /// Runs `body` as the only writer, beside a copy of the current rows, and commits.
+  /// Runs `body` as the only writer.
   ///
-  /// - Returns: the place of the copy.
+  /// - Returns: the place of the copy of the current rows.
   func run(_ body: (VaultPlace) throws(StoreError) -> Void) throws(StoreError) -> VaultPlace {
     var kept: VaultPlace?
     var (before, after) = ([UInt8]?.none, [UInt8]?.none)
@@ -70,7 +69,7 @@ private struct ServerReplacement {
     return kept
   }
 
-  /// Whether the rows are the new ones; nil where they are others still. The lock of all writers is held for the look.
+  /// Whether the rows are the new ones; nil if they are still others. Holds the lock of all writers.
   private func isMade(_ before: [UInt8]?, _ after: [UInt8]?) throws(StoreError) -> Bool? {
     let found = try rows.write { () throws(StoreError) in try rows.stateBytes() }
     return found == after ? true : found == before ? false : nil

@@ -4,13 +4,12 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// One restore, once the backup has been verified: its records become the next commit of the vault in whose place it is put.
+/// One restore of a verified backup: its records become the next commit of the vault that it replaces.
 ///
-/// The key is a new one, in an epoch after all that are known. Where the present vault opens, and its key comes from every
-/// anchor, the new header is its: with its slots, its list of epochs, and its own. Otherwise it is the backup's.
+/// The key is new, in an epoch after all known ones. If the present vault opens, and its key comes from every anchor, the new
+/// header takes over its slots and list of epochs. Otherwise it takes over the backup's.
 struct Restoration: ~Copyable {
   private let backup: OpenVault
-  /// The backup's rows.
   let rows: VaultDatabase
   private let source: KnownHeader
   let place: VaultPlace
@@ -23,15 +22,13 @@ struct Restoration: ~Copyable {
   private let invitations: [Anchor]
   private let replica = ReplicaID.random()
 
-  /// The losses that the caller accepts.
   struct Consent {
-    /// Another vault.
+    /// The loss of another vault.
     let replacing: Bool
     /// Changes of the slots since the backup.
     var acceptingOlderKey: Bool
   }
 
-  /// - Parameter invitations: those that the credentials hold.
   init(
     _ backup: OpenVault, _ rows: VaultDatabase, _ place: VaultPlace, _ options: VaultOptions, _ consent: Consent,
     invitations: [Invitation]
@@ -41,7 +38,7 @@ struct Restoration: ~Copyable {
     let pin = try options.pins.map { (folder) throws(StoreError) in
       try PinWatch(folder, vault: header.vault, place: place, accepting: true)
     }
-    // The current file may be gone or unreadable; the pins still name the vault that belongs there.
+    // The current file may be gone or unreadable; the pins still name the vault.
     let expected = try options.pins.flatMap { (folder) throws(StoreError) in
       try PinFolder(folder, calls: SystemCalls()).expected(at: place).lazy.compactMap(\.self).first
     }
@@ -59,9 +56,8 @@ struct Restoration: ~Copyable {
     self.consent = consent
   }
 
-  /// - Parameters:
-  ///   - others: what may open the vault that stands there.
-  ///   - items: how many the backup has.
+  /// - Parameter others: further secrets for the current vault.
+  /// - Parameter items: the number of items in the backup.
   consuming func run(_ others: consuming Openers, items: Int) throws(StoreError) -> RestoreReport {
     let restored = backup.view.state.generation
     var returned: [VaultStatus.Slot] = []
@@ -72,8 +68,8 @@ struct Restoration: ~Copyable {
       } else {
         let file = try place.file()
         let current = try readableVault(file)
-        // All of the copy's content is restored, and this with it. Where processes share no memory, they share no write-ahead
-        // log; and those that have a vault with a rollback journal open go on to write one.
+        // The journal mode is restored with the rest of the copy. Processes that share no memory share no write-ahead log, and
+        // those that have a vault with a rollback journal open continue to write one.
         let hasJournal =
           if let current, !current.connection.usesWriteAheadLog { true } else { try NetworkFileSystem.holds(file) }
         if hasJournal { try rows.connection.leaveWriteAheadLog() }
@@ -94,7 +90,7 @@ struct Restoration: ~Copyable {
       invitation: Invitation(vault: backup.view.id, key: backup.view.keys.epochMark))
   }
 
-  /// The vault that stands there; nil when there is nothing, or nothing that can be opened as one.
+  /// The current vault; nil if there is none that can be opened.
   private func readableVault(_ file: FilePath) throws(StoreError) -> VaultDatabase? {
     do throws(StoreError) { return try VaultDatabase.open(file) } catch {
       switch error.kind {
@@ -110,20 +106,20 @@ struct Restoration: ~Copyable {
     var slot = try presentSlot(of: current, others)
     let (kept, replacement) = try keep(current, file)
     do throws(StoreError) {
-      // The current file is kept. Nobody reads it while it is about to be replaced.
+      // Nobody can read the current file while it is about to be replaced.
       let before = try VaultDatabase.open(kept)
       defer { before.close() }
       try commit(over: before, opened: slot.take(), &returned)
       try replacement.commit()
     } catch {
-      // Nothing is replaced, and what opened the vault once would open the copy.
+      // Nothing is replaced, and the vault's former secrets would open the copy.
       if error.kind != .outcomeUnknown { VaultDatabase.remove(kept) }
       throw error
     }
     return kept
   }
 
-  /// The slot that opens the current vault; nil if none does. Not within a transaction, because it may run Argon2id.
+  /// The slot that opens the current vault; nil if none does. Not called within a transaction, because it may run Argon2id.
   func presentSlot(of current: any VaultRows, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
     let found = try Self.header(of: current)
     try requireSameVault(found?.header)
@@ -133,7 +129,7 @@ struct Restoration: ~Copyable {
     return try presentSlot(found.header, others)
   }
 
-  /// Commits the backup's records in their copy, as the successor of the vault `before`, which nobody writes meanwhile.
+  /// Commits the backup's records in their copy. Nobody writes `before` meanwhile.
   func commit(
     over before: any VaultRows, opened slot: consuming OpenSlot?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -146,18 +142,18 @@ struct Restoration: ~Copyable {
     }
   }
 
-  /// How often the vault is copied anew because somebody wrote between the copy and the lock: they have some microseconds for it.
+  /// The limit of copies. Another one is needed if somebody wrote between the copy and the lock, a gap of some microseconds.
   private static let mostCopies = 20
 
-  /// Copies `current` to beside it and lets nobody else write to it from then on, so that the copy is of its last commit.
+  /// Copies the vault and then keeps others from writing, so that the copy is of the last commit.
   ///
-  /// - Returns: where the copy is, and the replacement, which has begun.
+  /// - Returns: the copy, and the begun replacement.
   private func keep(_ current: VaultDatabase, _ file: FilePath) throws(StoreError) -> (FilePath, VaultReplacement) {
     for _ in 0..<Self.mostCopies {
       let kept = try KeptName.beside(file)
       var isKept = false
       do throws(StoreError) {
-        // With a rollback journal a file cannot be read once it is about to be replaced. While it is copied, readers go on.
+        // With a rollback journal a file cannot be read once it is about to be replaced. During the copy, readers can continue.
         try current.connection.write { () throws(StoreError) in
           let before = try VaultDatabase.open(file)
           defer { before.close() }
@@ -201,14 +197,12 @@ struct Restoration: ~Copyable {
       cure: "restore to another path, or say replacing: true; what stands there is kept beside it", remedy: .replaceVault)
   }
 
-  /// The slot of the present vault that opens here; nil when none does.
   private func presentSlot(_ header: VaultHeader, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
     guard header.vault == source.header.vault else { return nil }
     if let slot = try backup.view.slot.copied(in: header) { return slot }
     return try others.open(header, options, place)
   }
 
-  /// The result of reading the current vault's header.
   private enum PresentHeader: ~Copyable {
     /// It opens, and comes from all that is known.
     case proven(KnownHeader)
@@ -218,7 +212,6 @@ struct Restoration: ~Copyable {
     case none
   }
 
-  /// The present vault's header under the key that `slot` opens.
   private func present(_ database: any VaultRows, _ slot: consuming OpenSlot) throws(StoreError) -> PresentHeader {
     guard let (header, digest) = try Self.header(of: database) else { return .none }
     let known = try (slot.anchor.map { [$0] } ?? []) + anchors()
@@ -246,8 +239,8 @@ struct Restoration: ~Copyable {
     return invitations + (key.map { [Anchor(vault: source.header.vault, key: $0, source: .pin)] } ?? [])
   }
 
-  /// Commits the backup's records under the present vault's slots, or, where the backup is of a later epoch of its history, under
-  /// those of the backup.
+  /// Commits the backup's records under the present vault's slots, or under those of the backup if that is of a later epoch of
+  /// the same history.
   private func commit(
     under present: borrowing KnownHeader, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -262,7 +255,7 @@ struct Restoration: ~Copyable {
       return try commitAlone(beside: present.header, state, &returned)
     }
     let isOfThisHistory = try present.comes(from: [source.anchor(.backup)])
-    // Anyone can make a backup that a recipient's public key opens, of any age.
+    // Anyone can make a backup of any age that a recipient's public key opens.
     guard isOfThisHistory || (consent.acceptingOlderKey && backup.view.slot.kind != .recipient) else {
       throw FormatError.contradicted(source.anchor(.backup), .forked).storeError(place: place.description)
     }
@@ -286,7 +279,7 @@ struct Restoration: ~Copyable {
     let anchors = try anchors()
     let older = anchors.filter { $0.key.epoch <= source.header.epoch }
     let comesFromOlder = try source.comes(from: older)
-    // Anyone can make a backup that a recipient's public key opens, of any age.
+    // Anyone can make a backup of any age that a recipient's public key opens.
     let isRecipient = backup.view.slot.kind == .recipient
     guard !isRecipient || !older.isEmpty else { throw unproven() }
     guard comesFromOlder || (consent.acceptingOlderKey && !isRecipient) else {
@@ -307,9 +300,9 @@ struct Restoration: ~Copyable {
     if !isProven { try pin?.expect(backup.view.keys.epochMark) }
   }
 
-  /// What tells of a key that is newer than the backup's, in words; nil where nothing does.
+  /// The evidence, in words, of a key that is newer than the backup's; nil if there is none.
   ///
-  /// - Parameter present: the header that stands there, where it may be the newer key's.
+  /// - Parameter present: the current header, if it may be the newer key's.
   private func newerKey(beside present: VaultHeader?, _ anchors: [Anchor]) throws(StoreError) -> String? {
     let epoch = source.header.epoch
     if let newest = anchors.max(by: { $0.key.epoch < $1.key.epoch }), newest.key.epoch > epoch {
@@ -321,7 +314,6 @@ struct Restoration: ~Copyable {
       + (isNewestSeen ? "; this machine has seen no later key than the backup's, of epoch \(epoch)" : "")
   }
 
-  /// - Parameter reason: what tells of a newer key.
   private func requireConsent(_ reason: String) throws(StoreError) {
     guard !consent.acceptingOlderKey else { return }
     throw StoreError(
@@ -345,17 +337,16 @@ struct Restoration: ~Copyable {
     return try start(max(known, present?.generation ?? 0, own), "generation", orAt: own)
   }
 
-  /// `known`; or where that is the last number that can be, which somebody with the key made so, and it is agreed to, that of the
-  /// backup.
+  /// The number to start from. With consent, a known number that is the last possible one is ignored: somebody with the key made
+  /// it so.
   private func start(_ known: UInt64, _ what: String, orAt own: UInt64) throws(StoreError) -> UInt64 {
     guard known == FileCounter.most else { return known }
     try requireConsent("the vault's \(what) is the last that can be")
     return own
   }
 
-  /// Gives the copy the vault's name, after what stood there, if anything, was moved aside.
   private func moveIn(to file: FilePath, _ returned: inout [VaultStatus.Slot]) throws(StoreError) -> FilePath? {
-    // Opened first: a folder that cannot be refuses while all is as it was.
+    // Opened first, so that an unusable folder fails before any change.
     let folder = try OpenFolder(of: file, SystemCalls())
     try commitAlone(beside: nil, nil, &returned)
     try rows.emptyLog()
@@ -373,7 +364,7 @@ struct Restoration: ~Copyable {
   }
 }
 
-/// What may open a vault: tried one after the other.
+/// Credentials for a vault, tried one after the other.
 struct Openers: ~Copyable {
   private let first: Credentials
   private let second: Credentials
@@ -383,10 +374,8 @@ struct Openers: ~Copyable {
     self.second = second
   }
 
-  /// The same again.
   borrowing func copied() throws(StoreError) -> Openers { Openers(try first.copied(), try second.copied()) }
 
-  /// The slot of `header` that one of them opens; nil when none does.
   consuming func open(_ header: VaultHeader, _ options: VaultOptions, _ place: VaultPlace) throws(StoreError) -> OpenSlot? {
     let first = first
     let second = second
@@ -406,7 +395,6 @@ struct Openers: ~Copyable {
 }
 
 extension FileCounter {
-  /// The epoch after `epoch`.
   fileprivate static func after(_ epoch: UInt64, _ place: VaultPlace) throws(StoreError) -> UInt64 {
     try StoredParts.checked(place) { () throws(FormatError) in try next(epoch, "key epoch") }
   }

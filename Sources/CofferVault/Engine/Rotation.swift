@@ -6,18 +6,16 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// One change of a vault's key.
 struct Rotation {
   let view: VerifiedView
   let items: ItemTable
   let slots: SlotTable
   let log: VaultLog
 
-  /// Records between two calls of a progress report.
   private static let progressStep = 256
 
-  /// Gives the vault a new key, and seals it to the slots of `plan`, within the write transaction of `change`: after it the old
-  /// key opens nothing of this file. Other processes follow by the slot they were unlocked with.
+  /// Gives the vault a new key within the write transaction of `change`, after which the old key opens nothing of this file.
+  /// Other processes follow through the slot they were unlocked with.
   func run(_ plan: borrowing SlotPlan, _ change: inout Change, _ progress: (Int, Int) -> Void) throws(StoreError) {
     let epoch = try view.checked { () throws(FormatError) in try FileCounter.next(view.header.epoch, "key epoch") }
     let events = slotEvents(plan)
@@ -27,7 +25,7 @@ struct Rotation {
     change.events.insert(contentsOf: events, at: 0)
   }
 
-  /// The same under the header that `header` makes, of the vault's next epoch or a later one.
+  /// - Parameter header: makes the header of the next epoch or a later one.
   func run(
     to epoch: UInt64, _ change: inout Change, _ progress: (Int, Int) -> Void,
     header: (borrowing VaultKey, borrowing Subkeys) throws(StoreError) -> VaultHeader
@@ -44,7 +42,6 @@ struct Rotation {
     change.events = [entry(.keyRotated, about: ByteWriter.bytes(8) { $0.write(epoch) })]
   }
 
-  /// Log entries for the slots: those that were removed, and the one that was replaced.
   private func slotEvents(_ plan: borrowing SlotPlan) -> [LogEntry] {
     var events: [LogEntry] = []
     for slot in view.header.slots {
@@ -54,11 +51,11 @@ struct Rotation {
     return events
   }
 
-  /// The records of the vault under their new key: a list for every bucket, and where each record went.
+  /// The lists of all buckets under the new key, and the new place of each record.
   private typealias Moved = (lists: [Int: BucketList], places: [RecordIndex: RecordIndex])
 
-  /// Seals every record again, and removes the old row. One record is in memory at a time, and 64 bytes for each of the others.
-  /// All lists are verified first, because rows of an attacker must not be sealed as genuine.
+  /// Seals every record again. One record is in memory at a time, and 64 bytes for each of the others. All lists are verified
+  /// first, because rows of an attacker must not be sealed as genuine.
   private func resealRecords(
     under nextKeys: borrowing Subkeys, _ progress: (Int, Int) -> Void
   ) throws(StoreError) -> Moved {
@@ -83,7 +80,7 @@ struct Rotation {
       let (moved, present) = try reseal(entry, in: table, under: nextKeys)
       next.append((table, moved))
       if let present {
-        // The log tells of an item by its present place, also of one that is deleted and kept.
+        // The log names an item by its present place, even one that is deleted and kept.
         places[present.index(view.keys)] = present.index(nextKeys)
       } else {
         places[entry.index] = moved.index
@@ -95,9 +92,7 @@ struct Rotation {
     return (lists(of: next), places)
   }
 
-  /// Seals one record anew.
-  ///
-  /// - Returns: its entry; and of a content of the past the address of the present one.
+  /// - Returns: its entry; for a previous version, also the address of the present one.
   private func reseal(
     _ entry: BucketEntry, in table: RecordTable, under nextKeys: borrowing Subkeys
   ) throws(StoreError) -> (entry: BucketEntry, present: RecordAddress?) {
@@ -111,7 +106,7 @@ struct Rotation {
     return (record.entry, present)
   }
 
-  /// The list of every bucket, also of those that are empty now, whose old digests must go.
+  /// Includes buckets that are empty now, because their old digests must go.
   private func lists(of entries: [(table: RecordTable, entry: BucketEntry)]) -> [Int: BucketList] {
     var lists: [Int: BucketList] = [:]
     for bucket in RecordTable.allCases.flatMap(view.tree.filled) { lists[bucket] = BucketList() }
@@ -121,7 +116,6 @@ struct Rotation {
     return lists
   }
 
-  /// A log entry about a slot or an epoch, by whoever asked for the change, now.
   private func entry(_ event: LogEntry.Event, about detail: [UInt8]) -> LogEntry {
     LogEntry(event, by: .current, time: view.now, detail: detail)
   }

@@ -5,11 +5,11 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// The slots of a vault: which there are, and the header that a plan makes of them. It changes nothing itself.
+/// The slots of a vault, and the header that a plan makes of them. It changes nothing itself.
 final class SlotTable {
   private let view: VerifiedView
   private let options: VaultOptions
-  /// What opened a slot that costs too little, until the next write raises it.
+  /// The inputs for a slot that is too cheap, until the next write raises it.
   private var weakInputs: SlotInputs?
 
   init(_ view: VerifiedView, _ options: VaultOptions) {
@@ -17,16 +17,13 @@ final class SlotTable {
     self.options = options
   }
 
-  /// The slots, by id.
   var summaries: [VaultStatus.Slot] {
     zip(view.header.slots, view.headerBody.labels).map {
       VaultStatus.Slot(summary: $0.summary, label: $1, isInUse: $0.id == view.slot.id)
     }
   }
 
-  /// The slot `id`; the one in use where none is given.
-  ///
-  /// - Throws: `.notFound`.
+  /// The slot `id`; nil means the slot in use.
   func slot(_ id: SlotSummary.ID?) throws(StoreError) -> SealedSlot {
     let wanted = id.map(\.bytes) ?? view.slot.id.bytes
     guard let found = view.header.slots.first(where: { $0.id.bytes == wanted }) else {
@@ -36,7 +33,7 @@ final class SlotTable {
     return found
   }
 
-  /// The header that follows the present one with the slots of `plan`: see ``KnownHeader/next(_:key:_:rotated:)``.
+  /// See ``KnownHeader/next(_:key:_:rotated:)``.
   func nextHeader(
     _ plan: borrowing SlotPlan, key: borrowing VaultKey, _ keys: borrowing Subkeys, rotated: UInt64
   ) throws(StoreError) -> VaultHeader {
@@ -44,7 +41,7 @@ final class SlotTable {
       after: view.header, view.headerBody, view.keys, plan, key: key, keys, rotated: rotated, place: view.place)
   }
 
-  /// The slot that credentials make, with Argon2id run: outside any transaction, and one at a time for this user.
+  /// Makes a slot. Argon2id runs outside any transaction, and one at a time for this user.
   ///
   /// - Parameter cost: nil measures this machine.
   static func newSlot(
@@ -61,7 +58,6 @@ final class SlotTable {
     }
   }
 
-  /// The slot that credentials make of this vault as it is now.
   func newSlot(
     _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID = .random(), cost: PassphraseCost?
   ) throws(StoreError) -> NewSlot {
@@ -69,7 +65,6 @@ final class SlotTable {
       kind, for: inputs, id: id, cost: cost, floor: view.headerBody.floor, place: view.header.place, options)
   }
 
-  /// The plan that gives a passphrase slot another secret.
   func replacement(
     of id: SlotSummary.ID?, by inputs: borrowing SlotInputs, cost: PassphraseCost?
   ) throws(StoreError) -> SlotPlan {
@@ -87,20 +82,20 @@ final class SlotTable {
     return plan
   }
 
-  /// The least cost of a passphrase slot here: the larger of the vault's sealed floor and this machine's.
+  /// The larger of the vault's sealed floor and this machine's.
   private var leastCost: PassphraseCost { .max(view.headerBody.floor, options.leastCost ?? view.headerBody.floor) }
 
-  /// Keeps the inputs that opened the vault until ``raisedOnce()``, if its slot is too cheap.
+  /// Keeps the inputs until ``raisedOnce()``, if the slot is too cheap.
   func keep(_ inputs: consuming SlotInputs?) {
     guard view.slot.kind.takesPassphrase, view.slot.cost.isBelow(leastCost) else { return }
     weakInputs = inputs
   }
 
-  /// The plan that raises the cost of the slot that the vault was unlocked with: passphrase, key pair and id stay, so that nobody
-  /// is asked for anything. Nil where it costs enough, and where it was asked for before.
+  /// A plan that raises the cost of the slot. Passphrase, key pair and id stay, so that the user is not asked. Nil if the slot
+  /// costs enough, or after the first call.
   func raisedOnce() throws(StoreError) -> SlotPlan? {
     guard let inputs = weakInputs.take() else { return nil }
-    // What opened the slot opens it no more where its passphrase has just been changed.
+    // The inputs no longer open the slot if its passphrase has just been changed.
     let present = view.header.slots.first { $0.id == view.slot.id }
     guard present?.frame.publicKey == view.slot.publicKey else { return nil }
     let cost = PassphraseCost.max(leastCost, view.slot.cost)
@@ -115,7 +110,6 @@ final class SlotTable {
 }
 
 extension Credentials {
-  /// The invitations that the identity's file holds; none without an identity.
   borrowing func invitations() throws(StoreError) -> [Invitation] {
     switch identity {
     case .some(let identity): try Identity.invitations(in: identity)
@@ -123,7 +117,6 @@ extension Credentials {
     }
   }
 
-  /// A second copy of the inputs for passphrase slots; nil without a passphrase.
   borrowing func passphraseInputs() throws(StoreError) -> SlotInputs? {
     guard passphrase != nil else { return nil }
     var copy = Credentials()
@@ -136,7 +129,6 @@ extension Credentials {
     return try SlotInputs(copy)
   }
 
-  /// A second copy of all of them.
   package borrowing func copied() throws(StoreError) -> Credentials {
     var copy = Credentials()
     do throws(SecretMemoryError) {

@@ -5,13 +5,12 @@ internal import CofferVaultRows
 internal import Synchronization
 internal import SystemPackage
 
-/// Lets one thread at a time into an open vault, and none after it was closed. All that is asked of the vault comes through here:
-/// ``read(_:)`` and ``write(_:)`` run one transaction each, over a state that is current and verified.
+/// Lets one thread at a time into an open vault, and none after it was closed. ``read(_:)`` and ``write(_:)`` run one transaction
+/// each, over a current, verified state.
 final class VaultCore: Sendable {
   let place: VaultPlace
   let id: VaultID
   let options: VaultOptions
-  /// The header that the vault was unlocked with.
   let header: VaultHeader
   private let vault: Mutex<OpenVault?>
   private let process = getpid()
@@ -24,9 +23,7 @@ final class VaultCore: Sendable {
     self.vault = Mutex(vault)
   }
 
-  /// Runs `body` in one read transaction.
-  ///
-  /// - Parameter name: the item that it concerns, if one.
+  /// - Parameter name: the item concerned, if any.
   func read<Result: Sendable>(
     about name: ItemName? = nil, _ body: (OpenVault) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -36,11 +33,9 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` in one write transaction, and commits the change that it gathered.
-  ///
   /// - Parameters:
-  ///   - name: the item that it concerns, if one.
-  ///   - companion: writes of another store that the same transaction makes.
+  /// - name: the item concerned, if any.
+  /// - companion: writes of another store in the same transaction.
   func write<Result: Sendable>(
     about name: ItemName? = nil, with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
@@ -57,12 +52,12 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` as ``write(about:_:)`` does, and makes none of its changes.
+  /// Runs `body` like ``write(about:_:)``, but makes none of its changes.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try run { (vault) throws(StoreError) in try vault.rehearse(body) }
   }
 
-  /// Runs `body`, which has transactions of its own, over the vault as it is now.
+  /// Runs `body`, which has its own transactions, over the current vault.
   func refreshed<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try run { (vault) throws(StoreError) in
       try vault.refreshNow()
@@ -70,7 +65,7 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` with the vault, in no transaction.
+  /// Runs `body` in no transaction.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/closed`` after ``close()``, ``/CofferPlatform/StoreError/Kind/reentrant`` inside
   ///   an update closure.
@@ -85,15 +80,12 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Whether this process was forked from the one that unlocked the vault: its keys are gone, and its connection is not this
-  /// process's.
+  /// Whether this is a forked child, which has no keys, and whose connection belongs to the parent.
   var isInherited: Bool { getpid() != process }
 
-  /// Whether calls are answered.
   var isOpen: Bool { vault.withLock { $0 != nil } }
 
-  /// Waits for the running call, removes bytes that are still due from the file, then drops keys and file. The keys are wiped as
-  /// their memory is freed.
+  /// Waits for the running call and removes bytes that are still due from the file. The keys are wiped as their memory is freed.
   func close() {
     vault.withLock { (vault) in
       if !isInherited, let open = vault { open.oldBytes.removeOwed(from: open) }

@@ -7,20 +7,18 @@ internal import SystemPackage
 /// The log of a vault: a chain of sealed rows, whose end the vault's state names.
 final class VaultLog {
   private let view: VerifiedView
-  /// Rows that are kept, at most; see ``trim(_:)``.
   var longest = VaultLog.longest
-  /// Rows up to this number were dropped at least: others may have dropped more.
   private var start: UInt64 = 0
 
   init(_ view: VerifiedView) { self.view = view }
 
-  /// Rows of the log that are kept, at most: some 2 MiB. A commit beyond it drops the older half, so that a vault that is written
-  /// for years stays small, and the walk that dropping takes comes once in 5 000 rows.
+  /// The rows take some 2 MiB. A commit beyond the limit drops the older half, so that a vault that is written for years stays
+  /// small, and the necessary walk comes once in 5 000 rows.
   private static let longest: UInt64 = 10_000
 
-  /// Follows the chain from the oldest row that is left to the head in the state, and calls `body` with each entry.
+  /// Follows the chain from the oldest remaining row to the head in the state.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a row that was changed, added or taken away.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
   func forEach(_ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
     let end = try walk(to: view.state.logSequence) { (sequence, before, row) throws(StoreError) in
       let entry = try view.checked { () throws(FormatError) in
@@ -31,10 +29,9 @@ final class VaultLog {
     try check(end)
   }
 
-  /// Follows the chain from the head in the state back to the oldest row that is left, over `count` rows at most, and calls
-  /// `body` with each entry: what came before is not looked at.
+  /// Follows the chain from the head in the state back, over at most `count` rows. Earlier rows are not checked.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a row that was changed, added or taken away.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
   func forEach(last count: Int, _ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
     var (sequence, head) = (view.state.logSequence, view.state.logHead)
     for _ in 0..<max(0, count) {
@@ -48,8 +45,7 @@ final class VaultLog {
     }
   }
 
-  /// The entry at `sequence`, after which the chain has `head`, which becomes that before it; nil for the beginning that stands
-  /// where rows were dropped.
+  /// Moves `head`, the chain at `sequence`, back to the row before; nil at the beginning of a trimmed log.
   private func entry(at sequence: UInt64, _ head: inout Digest32) throws(StoreError) -> LogEntry? {
     let after = head
     let found = try view.database.log.withRow(sequence) { (row) throws(StoreError) -> (entry: LogEntry, before: Digest32)? in
@@ -71,29 +67,27 @@ final class VaultLog {
     return found.entry
   }
 
-  /// Follows the chain without opening its rows: the head in the sealed state speaks for each of their bytes.
+  /// Checks the chain without opening a row: the head in the sealed state authenticates each byte.
   func verify() throws(StoreError) { try check(walk(to: view.state.logSequence) { _, _, _ in }) }
 
-  /// Checks that the log ends and begins where it must.
   func check(_ end: End) throws(StoreError) {
     guard end.sequence == view.state.logSequence, end.head == view.state.logHead else {
       throw StoredParts.tampered("the log does not end where the vault's state says", view.place)
     }
-    // Whoever drops rows and their beginning with them must have said so in a row that the chain holds.
+    // An honest writer that drops rows says so in a row of the chain.
     guard end.trim == end.start else { throw StoredParts.tampered("the log does not begin where it says", view.place) }
   }
 
-  /// Where a walk over the log came to.
   struct End {
     var sequence: UInt64 = 0
     var head = Digest32.zero
-    /// The first row that is left and the chain before it; nil when none was dropped.
+    /// The first remaining row and the chain before it; nil if none was dropped.
     var start: LogEntry.Trim?
     /// The last row about dropped rows.
     var trim: LogEntry.Trim?
   }
 
-  /// Follows the chain from the oldest row that is left to the row of the number `last`, behind which there is none.
+  /// Follows the chain to row `last`, which must be the last one.
   private func walk(
     to last: UInt64, _ body: (_ sequence: UInt64, _ before: End, _ row: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) -> End {
@@ -108,9 +102,9 @@ final class VaultLog {
     return end
   }
 
-  /// Moves `end` on to the next row. Only a row that may tell of dropped rows is opened.
+  /// Moves `end` on to the next row. Opens only a row that may be about dropped rows.
   ///
-  /// - Returns: false for the beginning that stands where rows were dropped.
+  /// - Returns: false at the beginning of a trimmed log.
   func follow(_ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End) throws(StoreError) -> Bool {
     if end.sequence == 0, end.start == nil, let start = LogEntry.Trim(row, before: sequence) {
       end = End(sequence: sequence, head: start.head, start: start)
@@ -131,12 +125,11 @@ final class VaultLog {
     return true
   }
 
-  /// Adds a row to the log, whose end `state` names.
   func append(_ entry: LogEntry, to state: inout VaultState) throws(StoreError) {
     try Self.append(entry, to: &state, with: view.slot.id, view.database, view.keys)
   }
 
-  /// Adds a row to the log, whose end `state` names, for the commit that `state` is of, by whoever opened the vault with `slot`.
+  /// Adds a row for the commit of `state`, by the user of `slot`.
   static func append(
     _ entry: LogEntry, to state: inout VaultState, with slot: SlotID, _ database: any VaultRows, _ keys: borrowing Subkeys
   ) throws(StoreError) {
@@ -153,9 +146,9 @@ final class VaultLog {
     state.logSequence = sequence
   }
 
-  /// Drops the older half of a log that has grown too long, within the transaction that made it so.
+  /// Drops the older half of a log that is too long, within the transaction that made it so.
   ///
-  /// A log that is not whole is left as it is: dropping rows would hide that, and a log must not be why a write fails.
+  /// A damaged log stays: dropping rows would hide the damage, and a log must not make a write fail.
   func trim(_ state: inout VaultState) throws(StoreError) {
     guard state.logSequence - min(start, state.logSequence) > longest else { return }
     let first = state.logSequence - longest / 2
@@ -181,9 +174,9 @@ final class VaultLog {
     start = first - 1
   }
 
-  /// Seals every row of the log again, in its place, and follows both chains: the old one must end where the state says. A row
-  /// about a record that still exists gets the record's new place. A row about an empty place stays the same, and so does the
-  /// beginning of a trimmed log, which the row about the trim repeats.
+  /// Seals every row of the log again in its place, and follows both chains: the old one must end where the state says. A row
+  /// about an existing record gets the record's new place. A row about an empty place stays the same, and so does the beginning
+  /// of a trimmed log, which the row about the trim repeats.
   ///
   /// - Returns: the head of the new chain.
   func reseal(
@@ -209,7 +202,7 @@ final class VaultLog {
     return nextHead
   }
 
-  /// Reads the row after `end` and moves on to it; nil for the beginning that stands where rows were dropped.
+  /// Reads the row after `end` and moves on to it; nil at the beginning of a trimmed log.
   private func read(
     _ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End
   ) throws(StoreError) -> LogEntry? {
@@ -230,7 +223,6 @@ final class VaultLog {
     }
   }
 
-  /// Rows in the log.
   func length() throws(StoreError) -> Int {
     guard let first = try view.database.log.first() else { return 0 }
     var isStart = false
@@ -240,8 +232,8 @@ final class VaultLog {
 }
 
 extension LogEntry.Trim {
-  /// The beginning of a trimmed log, in place of the last dropped row: the head of the chain after it. It is not sealed. The
-  /// chain that begins with it ends at the head in the state, and the last row about dropped rows repeats it.
+  /// The beginning of a trimmed log: the head of the chain after the last dropped row, in place of that row. It is not sealed,
+  /// but the chain from it ends at the head in the state, and the last row about dropped rows repeats it.
   package init?(_ row: UnsafeRawBufferPointer, before sequence: UInt64) {
     guard let head = Digest32(row) else { return nil }
     self.init(first: sequence + 1, head: head)
@@ -249,7 +241,7 @@ extension LogEntry.Trim {
 }
 
 extension OpenVault {
-  /// The newest `limit` entries of the log, or all, with the names of the items that there are or can be brought back.
+  /// Returns the newest `limit` entries, or all, with the names of existing and restorable items.
   func entries(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
     var names: [RecordIndex: ItemName?] = [.zero: .none]
     var entries: [VaultLogEntry] = []

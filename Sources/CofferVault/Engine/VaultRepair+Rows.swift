@@ -5,9 +5,9 @@ internal import CofferVaultRows
 
 // The parts that are rebuilt from rows that open, within the repair's transaction.
 extension VaultRepair {
-  /// Drops the records that do not open, and writes the digests of the others.
+  /// Drops the records that do not open.
   ///
-  /// - Returns: the tree over the records that are left, and their numbers.
+  /// - Returns: the tree over the remaining records, and their numbers.
   func rebuildSet() throws(StoreError) -> (DigestTree, RecordCounts) {
     var lists = [BucketList](repeating: BucketList(), count: DigestTree.buckets)
     var counts = RecordCounts.none
@@ -28,7 +28,7 @@ extension VaultRepair {
       lists[table.bucket(of: entry.index)].append(entry)
       if meta.role == .field { fields.append((index, meta.address.item.index(keys), meta)) } else { counts.add(meta) }
     }
-    // A field belongs to its item, of which it is one of the first by name.
+    // A field needs its item, and must be among the first fields by name, up to the limit.
     for (item, ofItem) in Dictionary(grouping: fields, by: \.item) {
       let isThere = lists[table.bucket(of: item)].record(at: item) != nil
       let kept = isThere ? RecordMeta.mostFields : 0
@@ -82,7 +82,6 @@ extension VaultRepair {
     }
   }
 
-  /// Calls `body` with the description of each row that is left in `table`, all of which open.
   private func forEachMeta(in table: RecordTable, _ body: (RecordMeta, RecordIndex) -> Void) throws(StoreError) {
     try database.forEachRecord(in: table) { (bytes, columns) throws(StoreError) in
       guard let index = RecordIndex(bytes), let (_, meta) = try opened(index, in: table, columns) else { return }
@@ -102,7 +101,7 @@ extension VaultRepair {
     return DigestTree(digests, keys: keys)
   }
 
-  /// The record's entry and description; nil unless its description and its value open, and belong where they stand.
+  /// The record's entry and description; nil unless description and value open, and belong to their place.
   private func opened(
     _ index: RecordIndex, in table: RecordTable, _ columns: borrowing RecordColumns
   ) throws(StoreError) -> (BucketEntry, RecordMeta)? {
@@ -117,8 +116,8 @@ extension VaultRepair {
     }
   }
 
-  /// Drops the rows of the log from the first one on that does not belong to the chain, and all beginnings but the one right
-  /// before the chain: of a beginning, which is not sealed, only the row that follows it tells whether it is one.
+  /// Drops the rows from the first one outside the chain, and all beginnings but the one right before the chain: a beginning is
+  /// not sealed, and only the row after it can confirm it.
   func rebuildLog() throws(StoreError) -> VaultLog.End {
     var end = VaultLog.End()
     var isWhole = true
@@ -139,7 +138,7 @@ extension VaultRepair {
       }
     }
     if dropped > 0 {
-      // A log that begins with its first row has none before it; number 0 is no row of any log.
+      // In a log that begins with its first row, number 0 is no row.
       try database.log.trim(before: end.start.map { $0.first - 1 } ?? 1)
       try database.log.cut(from: end.sequence + 1)
     }

@@ -14,17 +14,15 @@ final class VaultRepair {
   private let pins: PinWatch?
   private let state: VaultState?
   private let slot: OpenSlot
-  /// The digests of the two copies of the header as they were found, or as this repair has written them; nil for one that is not
-  /// sound.
+  /// The digests of the two copies of the header, as found or as written by this repair; nil for an unsound copy.
   private var seen: [Digest32?]
-  /// A key that is of a later epoch than the header; nil where the header's comes from all that are known.
+  /// A key of a later epoch than the header's; nil if the header's key comes from all known ones.
   private let contradicted: Anchor?
   var report = RepairReport()
 
   /// Chooses the header that the state belongs to; if no state opens, the first that the slot opens. It prefers headers whose key
   /// comes from every anchor's, and otherwise takes one that is older than an anchor.
   ///
-  /// - Parameter invitations: those of the credentials.
   /// - Throws: the refusal of an anchor that does not hold; `.unproven` for a header that only a recipient's key opens and
   ///   nothing proves.
   init(
@@ -65,12 +63,11 @@ final class VaultRepair {
     self.slot = consume slot
   }
 
-  /// A header that the slot opens.
   private struct Candidate {
     let header: VaultHeader
     let digest: Digest32
     let state: VaultState?
-    /// The anchor that is of a later epoch than the header; nil where every anchor holds.
+    /// An anchor of a later epoch than the header's; nil if every anchor holds.
     var contradicted: Anchor?
     let key: EpochMark
 
@@ -90,10 +87,7 @@ final class VaultRepair {
     return chosen
   }
 
-  /// The header `header` as a candidate, with what `slot` opens of it.
-  ///
-  /// - Throws: `.tampered` when the header is not one that the key sealed, `.forked` where its key does not come from an
-  ///   anchor's.
+  /// - Throws: `.tampered` if the key did not seal the header, `.forked` if its key does not come from an anchor's.
   private static func candidate(
     _ database: any VaultRows, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot, _ anchors: [Anchor]
   ) throws(StoreError) -> Candidate {
@@ -142,8 +136,8 @@ final class VaultRepair {
     try KnownHeader(header, headerDigest, slot: slot, proving: [], place: database.place)
   }
 
-  /// Gives a vault that went back to an older key one of an epoch after all that are known, sealed to the slots that are back: so
-  /// a key that was seen before is never met again under another number.
+  /// Gives a vault that went back to an older key a new one. Its epoch is after all known ones, so that no known key gets another
+  /// number.
   private func renewKey(past seen: Anchor) throws(StoreError) {
     let newest = try max(header.epoch, seen.key.epoch, pins?.knownKey()?.epoch ?? 0)
     let vault = try opened()
@@ -166,12 +160,12 @@ final class VaultRepair {
     pins?.acceptOwn(vault.view.state, key: vault.view.keys.epochMark, replica: replica)
   }
 
-  /// Mends the header and checks everything else; false when the state has to be rebuilt.
+  /// Mends the header and checks everything else; false if the state has to be rebuilt.
   private func mend(_ rebuilding: Bool) throws(StoreError) -> Bool {
     guard let state else { return false }
     do throws(StoreError) { try pins?.check(state, key: keys.epochMark) } catch {
-      // An older copy that is damaged besides is rebuilt above all that was seen, and one that is whole is for the pin to be told
-      // of. One whose older key somebody accepted gets a new key: a repair that died before it did so is given again.
+      // A damaged older copy is rebuilt above all that was seen; a whole one is reported by the pin. If an older key was
+      // accepted, the vault gets a new key, and a repair that died before that is run again.
       guard contradicted == nil || rebuilding else { return try mendAndVerify(rebuilding, watching: nil) }
       guard rebuilding else { throw error }
       if contradicted == nil, try isWhole() { throw error }
@@ -180,7 +174,6 @@ final class VaultRepair {
     return try mendAndVerify(rebuilding, watching: pins)
   }
 
-  /// Writes the header to both its places, and verifies the vault under it.
   private func mendAndVerify(_ rebuilding: Bool, watching pins: PinWatch?) throws(StoreError) -> Bool {
     try database.write { () throws(StoreError) in try putHeaders() }
     do throws(StoreError) {
@@ -205,7 +198,6 @@ final class VaultRepair {
     }
   }
 
-  /// Whether nothing is to be repaired.
   private func isWhole() throws(StoreError) -> Bool {
     do throws(StoreError) {
       let vault = try opened()
@@ -265,17 +257,17 @@ final class VaultRepair {
     return state
   }
 
-  /// The generation in the clear of an unreadable state. It is not proven. A number beyond the life of a vault is a flipped bit,
-  /// or an attempt to use the numbers up.
+  /// The unsealed and unproven generation of an unreadable state. A number beyond the life of a vault is a flipped bit, or an
+  /// attempt to use the numbers up.
   private func statedGeneration() throws(StoreError) -> UInt64 {
     let most: UInt64 = 1 << 48
     guard let stated = try StoredParts.statedGeneration(database), stated < most else { return 0 }
     return stated
   }
 
-  /// Writes the chosen header in place of another or a missing one.
+  /// Writes the chosen header.
   ///
-  /// - Throws: `.conflict` if another process has written one since, which must stay.
+  /// - Throws: `.conflict` if another process has written a header since, which must stay.
   private func putHeaders() throws(StoreError) {
     try checkUnchanged()
     seen = [headerDigest, headerDigest]
@@ -287,10 +279,9 @@ final class VaultRepair {
     }
   }
 
-  /// The slot that `credentials` open in either copy of the header: one that was edited with care is sound as far as can be told
-  /// without a key, and opens nothing.
+  /// Searches both copies of the header: a skillfully edited copy seems sound without a key, but opens nothing.
   ///
-  /// - Throws: what opening the first sound copy throws, where neither opens.
+  /// - Throws: the error for the first sound copy, if neither opens.
   static func slot(
     in database: any VaultRows, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> OpenSlot {
@@ -309,7 +300,6 @@ final class VaultRepair {
     }
   }
 
-  /// Within a transaction.
   private func checkUnchanged() throws(StoreError) {
     guard try Self.headers(of: database).map({ $0?.digest }) != seen else { return }
     throw StoreError(
@@ -317,14 +307,13 @@ final class VaultRepair {
       cure: "check the vault, and repair it again if that is still needed")
   }
 
-  /// Both copies of the header; nil for one that is not sound.
   private static func headers(
     of database: any VaultRows
   ) throws(StoreError) -> [(header: VaultHeader, digest: Digest32)?] {
     try [.first, .second].map { (copy) throws(StoreError) in try soundHeader(copy, database) }
   }
 
-  /// The header in one of its places; nil where there is none that fits its checksum.
+  /// One copy of the header; nil if it is missing or does not fit its checksum.
   private static func soundHeader(
     _ copy: HeaderCopy, _ database: any VaultRows
   ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {

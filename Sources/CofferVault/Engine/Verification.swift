@@ -3,11 +3,10 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The check of a whole vault that is open, within a read transaction; see ``UnlockedVault/verify(progress:)``.
+/// The check of a whole open vault, within a read transaction; see ``UnlockedVault/verify(progress:)``.
 struct Verification {
   let view: VerifiedView
 
-  /// Records between two calls of a progress report.
   private static let progressStep = 256
 
   /// Checks everything without opening a value.
@@ -31,9 +30,7 @@ struct Verification {
     return VerifyReport(records: listed, items: Int(clamping: counts.items), buckets: buckets.count)
   }
 
-  /// Looks every listed record up by its index, as a `get` does: a scan of the table could show other rows than a look-up.
-  ///
-  /// - Returns: how many there are of each kind.
+  /// Looks records up by index, as a `get` does: a scan of the table could show other rows than a look-up.
   private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> RecordCounts {
     var (done, counts) = (0, RecordCounts.none)
     var fields: [RecordIndex: Int] = [:]
@@ -59,7 +56,6 @@ struct Verification {
     return counts
   }
 
-  /// Checks that items have no more fields than they can, and fields their item.
   private func checkFields(_ counts: [RecordIndex: Int]) throws(StoreError) {
     for (item, count) in counts {
       let isThere = try view.list(of: RecordTable.present.bucket(of: item)).record(at: item) != nil

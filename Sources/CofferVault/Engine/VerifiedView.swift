@@ -13,39 +13,37 @@ final class VerifiedView {
   let place: VaultPlace
   let id: VaultID
   private let clock: @Sendable () -> Date
-  /// The slot that opened the vault, kept to follow a rotation made by another process.
+  /// The slot is kept to follow a rotation by another process.
   private(set) var slot: OpenSlot
   private(set) var header: VaultHeader
-  /// Of the header's row, checksum included: the state is bound to it.
+  /// The digest of the header's row, with its checksum: the state is bound to it.
   private(set) var headerDigest: Digest32
   private(set) var headerBody: HeaderBody
   private(set) var keys: Subkeys
   private(set) var state: VaultState
   private(set) var tree: DigestTree
-  /// Verified lists by bucket, kept while the bucket's digest is unchanged.
+  /// The verified lists by bucket, each valid while the bucket's digest is unchanged.
   private var lists: [Int: BucketList] = [:]
-  /// Notes of the records in verified lists, by bucket; nil before the first look.
   var notes = BucketNotes()
-  /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
+  /// The database's counter of commits by others, as of `state`; nil forces a reload.
   private var dataVersion: Int64?
   /// This machine's memory of the vault; nil without a folder of pins.
   var pins: PinWatch?
-  /// Whether the slot opens this vault no more: only unlocking anew helps.
+  /// Whether the slot no longer opens this vault, so that it must be unlocked again.
   private(set) var isOver = false
 
   /// Keys that the vault's key must come from, beside this machine's pin and the held key.
   private let anchors: [Anchor]
-  /// What ``check(_:)`` has found to hold of which header: an agent's clients ask with each request.
+  /// A cache for ``check(_:)``: an agent's clients ask with each request.
   private var proven: (header: Digest32, invitations: Set<Invitation>) = (.zero, [])
-  /// Those of eight clients that give as many as they may.
+  /// The invitations of eight clients that give as many as they may.
   private static let mostProven = 16 * Invitation.most
   /// Whether `keys` may be of a change that was not committed.
   private var keysAreInDoubt = false
   /// Whether the pin was read for the next ``refresh()``, before its transaction.
   private var isPinRead = false
 
-  /// The view that `slot` opens of the vault. Within a read transaction: verifies that the vault's key comes from that of each
-  /// anchor, then state and digests.
+  /// Called within a read transaction. Verifies that the vault's key comes from that of each anchor, then state and digests.
   init(
     _ database: any VaultRows, _ header: VaultHeader, _ headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
     pin: Anchor?, clock: @escaping @Sendable () -> Date
@@ -77,14 +75,13 @@ final class VerifiedView {
     try StoredParts.checked(place, body)
   }
 
-  /// Reads this machine's memory before the transaction whose state is compared with it: every commit in the pin was made by
-  /// then.
+  /// Called before the transaction whose state is compared with the pin: every commit in the pin was made by then.
   func readPin() throws(StoreError) {
     try pins?.read()
     isPinRead = true
   }
 
-  /// Within a transaction: notices commits by others and verifies them, down to the digests.
+  /// Verifies commits by others, down to the digests. Called within a transaction.
   func refresh() throws(StoreError) {
     defer { isPinRead = false }
     let version = try database.dataVersion()
@@ -123,9 +120,8 @@ final class VerifiedView {
     }
   }
 
-  /// Follows what another process made of the header: a change of slots under the key that is held, or a rotation, whose key the
-  /// slot's kept secret opens without a passphrase. Nothing that is held changes before the new header has proven that it comes
-  /// from it.
+  /// Follows a change of slots under the held key, or a rotation, whose key the slot's kept secret opens without a passphrase.
+  /// Nothing changes before the new header has proven that it comes from the held key.
   private func reloadHeader() throws(StoreError) {
     let (next, digest) = try StoredParts.readHeader(database)
     guard digest != headerDigest else { return }
@@ -149,9 +145,8 @@ final class VerifiedView {
     headerDigest = digest
   }
 
-  /// Checks that the key comes from that of each of `invitations`, together with all else that is known of it: one that is too
-  /// old to be proven is passed over where a later anchor holds. The key that is held is left out, as it proves nothing of
-  /// itself.
+  /// Checks that the key comes from that of each of `invitations` and of all known anchors. One that is too old to be proven is
+  /// skipped if a later anchor holds. The held key is left out, because it proves nothing of itself.
   func check(_ invitations: [Invitation]) throws(StoreError) {
     if proven.header != headerDigest { proven = (headerDigest, []) }
     guard !proven.invitations.isSuperset(of: invitations) else { return }
@@ -160,7 +155,7 @@ final class VerifiedView {
       for invitation in invitations { known.append(try invitation.anchor()) }
       return try header.openBody(keys, proving: known)
     }
-    // Those of several clients. For other invitations the header is opened again.
+    // For evicted invitations the header is opened again.
     if proven.invitations.count > Self.mostProven { proven.invitations = [] }
     proven.invitations.formUnion(invitations)
   }
@@ -184,7 +179,7 @@ final class VerifiedView {
     notes = BucketNotes()
   }
 
-  /// Goes back to the keys of the slot, where a change of the vault's key may not have been committed.
+  /// Restores the slot's keys if a change of the vault's key may not have been committed.
   private func settleKeys() throws(StoreError) {
     guard keysAreInDoubt else { return }
     keys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault, epoch: slot.epoch) }
@@ -192,8 +187,6 @@ final class VerifiedView {
     keysAreInDoubt = false
   }
 
-  /// The list of `bucket` according to the verified digests.
-  ///
   /// - Parameter fresh: read the rows even if a verified list is kept. A write must notice rows that were changed behind it, or
   ///   it would seal them as genuine.
   func list(of bucket: Int, fresh: Bool = false) throws(StoreError) -> BucketList {
@@ -209,10 +202,9 @@ final class VerifiedView {
     return list
   }
 
-  /// Whether the list of `bucket` need not be read.
   func keepsList(of bucket: Int) -> Bool { lists[bucket] != nil }
 
-  /// The lists of all buckets of `table`, also of those that have no digest, which must have no row: read anew.
+  /// Reads the lists of all buckets again. Buckets without a digest must have no row.
   func lists(of table: RecordTable) throws(StoreError) -> [BucketList] {
     guard !tree.isEmpty(table) else {
       // One look instead of one for each bucket.
@@ -227,7 +219,7 @@ final class VerifiedView {
     return all
   }
 
-  /// Runs `body`, which looks up most records of `table` in the order of their places.
+  /// - Parameter body: looks up most records of `table` in order.
   func scanning<Result>(
     _ table: RecordTable, _ part: RecordPart, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -237,7 +229,7 @@ final class VerifiedView {
     return result
   }
 
-  /// Lends the row at `index`, which must be the version that the verified list names.
+  /// Lends the row at `index`, which must be the version in the verified list.
   func withRow<Result: ~Copyable>(
     _ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present, _ part: RecordPart,
     _ body: (RecordRow) throws(StoreError) -> Result
@@ -256,7 +248,7 @@ final class VerifiedView {
     return result
   }
 
-  /// Makes the next operation read everything anew.
+  /// Makes the next operation read everything again.
   func forget() {
     dataVersion = nil
     isPinRead = false
@@ -264,14 +256,13 @@ final class VerifiedView {
     notes = BucketNotes()
   }
 
-  /// Makes the next operation read everything anew, the header as well, and go on from the key that the slot holds.
+  /// Makes the next operation read everything again, including the header, starting from the slot's key.
   func forgetHeader() {
     forget()
     headerDigest = .zero
     keysAreInDoubt = true
   }
 
-  /// Continues with the commit just made.
   func take(_ sealed: SealedChange) {
     state = sealed.state
     tree.take(sealed.tree)
@@ -279,15 +270,14 @@ final class VerifiedView {
     for (bucket, found) in sealed.notes { notes[bucket] = found }
   }
 
-  /// Says in the state that is about to be sealed whether the file holds bytes that an older key, or an older slot, opens.
   func setOldBytesRemain(_ remain: Bool) { state.scrub = remain && marksOldBytes }
 
-  /// Whether the state says that old bytes remain, for a later write to remove. Never for a server: old bytes stay in row
-  /// versions, in its log and its backups as long as its operators keep them.
+  /// Whether the state marks old bytes for a later write to remove. Never for a server: old bytes stay in row versions, in its
+  /// log and its backups as long as its operators keep them.
   var marksOldBytes: Bool { database.canRemoveOldBytes }
 
-  /// Goes on, within the write transaction that rotates the vault's key, under `next` and its header. The set is empty until the
-  /// records are put into it again.
+  /// Begins again under the new key, within the write transaction of a rotation. The set is empty until the records are put into
+  /// it again.
   func begin(_ next: VaultHeader, keys nextKeys: consuming Subkeys, logHead: Digest32) throws(StoreError) {
     state.logHead = logHead
     // Until the file is rewritten, its free pages hold bytes that the old key opens.
@@ -299,7 +289,7 @@ final class VerifiedView {
     tree = DigestTree(emptyUnder: keys)
   }
 
-  /// Writes both copies of the header, and goes on with it. The state, which is bound to it, follows in the same transaction.
+  /// Writes both copies of the header. The state, which is bound to it, must follow in the same transaction.
   func replaceHeader(with next: VaultHeader) throws(StoreError) {
     let encoded = next.encoded()
     try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
@@ -311,15 +301,12 @@ final class VerifiedView {
     headerDigest = PlainHash.digest(encoded)
   }
 
-  /// Takes over the key of the present epoch, where the slot has that of another.
   func bringSlotUp() throws(StoreError) {
     if slot.epoch != header.epoch { try slot.reopen(in: header, place: place.description) }
   }
 
-  /// Goes on with the slot that the vault was unlocked with, as the new header has it.
-  ///
-  /// - Parameter replacement: the new slot, where it took the place of that one.
-  /// - Returns: false when the slot is gone.
+  /// - Parameter replacement: the replacement of the slot that unlocked the vault, if any.
+  /// - Returns: false if the slot is gone.
   func reopenSlot(_ replacement: consuming NewSlot?) throws(StoreError) -> Bool {
     guard header.slots.contains(where: { $0.id == slot.id }) else { return false }
     if let replacement, replacement.id == slot.id {
@@ -335,7 +322,7 @@ final class VerifiedView {
 }
 
 extension VerifiedView {
-  /// The state of the vault at hand if these keys open it. Anyone could have written the state of a file that they do not open.
+  /// The state of another vault; nil if these keys do not open it: anyone could have written such a state.
   func state(of other: any VaultRows) throws(StoreError) -> VaultState? {
     try other.read { () throws(StoreError) in
       do throws(StoreError) {
@@ -343,7 +330,7 @@ extension VerifiedView {
         guard header.vault == self.header.vault else { return nil }
         return try StoredParts.readState(other, header, digest, keys)
       } catch {
-        // A current vault that is damaged, tampered with or of another key is why a backup is put back.
+        // Such a vault is why a backup is put back.
         guard error.kind == .damaged || error.kind == .tampered else { throw error }
         return nil
       }

@@ -2,23 +2,21 @@ internal import CofferPlatform
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The deletions that one of the vaults of a merge remembers.
+/// The deletions that one vault of a merge remembers.
 struct MergeDeletions {
-  /// One record that was deleted and is kept.
   private struct Deletion {
     let id: ItemID
     let moment: UInt64
-    /// The deleted content, and those that came before it since the record was made.
     let content: MergeSource, past: [MergeSource]
   }
 
-  /// The last first. A record is found by each id that its contents had: a merge may have made it of two.
+  /// The last deletion first. A record is found by the id of each of its contents, because a merge may have made it of two.
   private var byID: [ItemID: [Deletion]] = [:]
 
   init(_ items: ItemTable) throws(StoreError) {
     var none = Change()
     let source = { (note: RecordNote) in
-      // Nothing is written to these: which vault is whose does not matter.
+      // These are only read, so the flag does not matter.
       MergeSource(items: items, table: .old, index: note.index, revision: note.revision, isOurs: false)
     }
     let known = try items.records.notes(in: .old, &none)
@@ -39,7 +37,7 @@ struct MergeDeletions {
     byID = byID.mapValues { $0.sorted { $0.moment > $1.moment } }
   }
 
-  /// Whether a record of this very id was deleted, and not only one that was made of it.
+  /// Whether a record of this very id was deleted, and not only one made of it.
   func hasOne(of id: ItemID) -> Bool { last(of: id) != nil }
 
   private func last(of id: ItemID) -> Deletion? { byID[id]?.first { $0.id == id } }
@@ -57,7 +55,7 @@ struct MergeDeletions {
     return nil
   }
 
-  /// Whether the other vault's version was deleted here, whatever the clocks said.
+  /// Whether the other vault's version was deleted here, regardless of the clocks.
   private static func had(_ content: borrowing OpenRecord, _ deletion: Deletion) throws(StoreError) -> Bool {
     let none = Change()
     if try deletion.content.open(none).isDeletedValue(of: content) { return true }
@@ -70,13 +68,11 @@ struct MergeDeletions {
 }
 
 extension MergeSide {
-  /// When this side deleted what `other` has as the item or field `record`; nil where it did not, or `other` has changed it
-  /// since.
   func deletion(of record: MergeRecord, in other: MergeSide) throws(StoreError) -> UInt64? {
     try deletions.moment(of: record, MergeSource(items: other.items, table: .present, index: record.index, isOurs: false))
   }
 
-  /// The same of an item with its fields: a field that was changed since keeps its item.
+  /// Like ``deletion(of:in:)`` for an item with its fields. A field that was changed since keeps its item.
   func deletion(ofItem item: MergeRecord, in other: MergeSide) throws(StoreError) -> UInt64? {
     guard let moment = try deletion(of: item, in: other) else { return nil }
     let isByID = deletions.hasOne(of: item.id)

@@ -3,20 +3,18 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// A name that a record has, or is to have, after a merge.
+/// The name of a record after a merge.
 struct NameClaim {
-  /// Whose it is.
   let pair: Int
   var name: ItemName
-  /// When the record got the name; 0 for its first, or where its content has no room for the time.
+  /// The time of the name; 0 for the record's first name, or if its content has no room for the time.
   var named: UInt64
   let created: UInt64
   let id: ItemID
-  /// Which content has it.
   let verdict: MergeVerdict
 
-  /// The name of both sides: the one that was given last, and of those given at one time the last by bytes. Only a time that can
-  /// be stored with the content that stays counts: the next merge must find the same.
+  /// The later of both names, or the greater one by bytes if the times are equal. Only a time that fits into the content that
+  /// stays counts: the next merge must find the same.
   init(_ ours: MergeRecord, _ theirs: MergeRecord, _ number: Int, _ verdict: MergeVerdict) {
     let isTimed = verdict.isOfOurs ? ours.tellsNamed : theirs.tellsNamed
     let isLaterThere = isTimed && ours.named != theirs.named ? ours.named < theirs.named : ours.key < theirs.key
@@ -28,23 +26,22 @@ struct NameClaim {
     self.verdict = verdict
   }
 
-  /// The name of a record that only one side has.
   init(_ record: MergeRecord, _ number: Int, _ verdict: MergeVerdict) {
     (pair, name, named) = (number, record.key, record.named)
     (created, id, self.verdict) = (record.created, record.id, verdict)
   }
 
-  /// Whether the name goes to this one and not to `other`: to what got it later.
+  /// Whether this record got the name later, and so keeps it.
   private func goesBefore(_ other: NameClaim) -> Bool {
     let (own, others) = (max(named, created), max(other.named, other.created))
     return own == others ? other.id < id : own > others
   }
 
-  /// Gives each record a name of its own: of several with one name all but one get a number behind it, and all where what takes
-  /// no part has it.
+  /// Gives each record a unique name. If several have the same name, all but one get a number; if a record that takes no part has
+  /// it, all do.
   ///
-  /// A numbered name is one that neither vault has for something else, also where that is about to be deleted: in the other vault
-  /// it is there still, and would be taken for the same by its name.
+  /// Neither vault may have the numbered name for something else, not even for an item that is about to be deleted: the other
+  /// vault still has it, and would match it by its name.
   static func settled(_ claims: [NameClaim], of pairs: [MergePair]) -> [NameClaim] {
     let fixed = Set(pairs.filter(\.isLeftOut).flatMap(\.keys))
     var owners: [ItemName: Set<Int>] = [:]
@@ -64,7 +61,7 @@ struct NameClaim {
     for place in others.sorted(by: { claims[$0].isListed(before: claims[$1]) }) {
       let claim = claims[place]
       settled[place].name = claim.name.numbered { holders[$0] == nil && owners[$0, default: []].allSatisfy { $0 == claim.pair } }
-      // Later than either name that it had, so that the next merge keeps it.
+      // Later than both former names, so that the next merge keeps it.
       settled[place].named += 1
       holders[settled[place].name] = place
     }
@@ -75,7 +72,6 @@ struct NameClaim {
 }
 
 extension ItemName {
-  /// The name with the first number behind it that makes it a free one.
   fileprivate func numbered(_ isFree: (ItemName) -> Bool) -> ItemName {
     var number = 2
     while true {
@@ -96,7 +92,7 @@ extension ItemName {
 }
 
 extension String {
-  /// As many of its scalars from the first on as fit in so many bytes.
+  /// The longest prefix of whole scalars within `limit` bytes.
   fileprivate func cut(to limit: Int) -> String {
     guard utf8.count > limit else { return self }
     var end = unicodeScalars.startIndex, count = 0

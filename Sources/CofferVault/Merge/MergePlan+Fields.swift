@@ -4,7 +4,6 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 extension MergePlan {
-  /// Adds what becomes of the fields of an item that the other vault has.
   mutating func addFields(_ own: MergeRecord?, _ other: MergeRecord, to group: inout MergeGroup) throws(StoreError) {
     let pairs = MergePair.match(own.map(ours.fields) ?? [], theirs.fields(of: other))
     let claims = try fieldClaims(pairs, isNew: own == nil, &group)
@@ -19,7 +18,7 @@ extension MergePlan {
     }
   }
 
-  /// The names of the fields that are there afterwards: of those that are new here as many as there is room for.
+  /// New fields are taken only while there is room.
   private mutating func fieldClaims(
     _ pairs: [MergePair], isNew: Bool, _ group: inout MergeGroup
   ) throws(StoreError) -> [NameClaim] {
@@ -36,7 +35,6 @@ extension MergePlan {
     return claims + new.prefix(max(0, room))
   }
 
-  /// The name of a field that is there afterwards.
   private mutating func fieldClaim(
     _ pair: MergePair, _ number: Int, isNew: Bool, _ group: inout MergeGroup
   ) throws(StoreError) -> NameClaim? {

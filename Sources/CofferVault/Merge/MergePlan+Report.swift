@@ -2,13 +2,11 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 extension MergePlan {
-  /// Notes an item of the other vault that this one does not take.
   mutating func noteLeftOut(_ pair: MergePair) {
     guard let other = pair.theirs, let reason = other.exclusion ?? pair.ours?.exclusion else { return }
     report.leftOut.append(MergeReport.LeftOut(name: other.name, reason: reason))
   }
 
-  /// Tells what becomes of an item, or of a field of `item`.
   mutating func note(_ step: MergeStep, in item: MergeStep? = nil) {
     if let own = step.ours, step.isMoved, item == nil || own.name.field != step.name.field {
       report.renamed.append(MergeReport.Renamed(from: own.name, to: step.name))

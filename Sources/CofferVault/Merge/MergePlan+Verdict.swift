@@ -4,13 +4,13 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 extension MergePlan {
-  /// Which of two contents stays. A vault that alone knows the other's content has gone on from it, whatever its clock said; else
-  /// the newer value stays.
+  /// The content that stays. If only one vault knows the other's content, it has continued from that, whatever its clock said;
+  /// otherwise the newer value stays.
   func verdict(_ own: MergeRecord, _ other: MergeRecord) throws(StoreError) -> MergeVerdict {
     let none = Change()
     let own = try source(of: own, isOurs: true).open(none)
     let other = try source(of: other, isOurs: false).open(none)
-    // One write of it for both, so that each knows the content of the other and means the same item.
+    // Both get one write of it, so that each knows the other's content and means the same item.
     guard !own.isSame(as: other) else { return .same(isLaterThere: own.isEarlierWrite(than: other)) }
     let (weKnow, theyKnow) = (try knows(ours, own.meta, other), try knows(theirs, other.meta, own))
     guard weKnow == theyKnow else { return weKnow ? .ours(isConflict: false) : .theirs(isConflict: false) }
@@ -18,7 +18,6 @@ extension MergePlan {
     return own.isBefore(other) ? .theirs(isConflict: !weKnow) : .ours(isConflict: !weKnow)
   }
 
-  /// Whether a record of one vault had `content` before.
   private func knows(_ side: MergeSide, _ meta: RecordMeta, _ content: borrowing OpenRecord) throws(StoreError) -> Bool {
     var none = Change()
     for source in try past(of: meta, side, isOurs: side.items.view === ours.items.view, &none) {
@@ -28,7 +27,6 @@ extension MergePlan {
     return false
   }
 
-  /// Where the present content of a record stands.
   func source(of record: MergeRecord, isOurs: Bool) -> MergeSource {
     MergeSource(items: (isOurs ? ours : theirs).items, table: .present, index: record.index, isOurs: isOurs)
   }

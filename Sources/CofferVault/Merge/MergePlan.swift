@@ -3,13 +3,11 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// All that a merge does, from what both vaults are at one moment.
 struct MergePlan {
-  /// How many former contents a written record keeps at least; 0 for none, nil for as many as on either side.
+  /// The least number of former contents that a written record keeps; 0 for none, nil for as many as on either side.
   let keeping: Int?
   let ours: MergeSide, theirs: MergeSide
   private(set) var groups: [MergeGroup] = []
-  /// Items that were deleted there, and when.
   private(set) var removed: [(item: MergeRecord, at: UInt64)] = []
   var report = MergeReport()
 
@@ -25,7 +23,7 @@ struct MergePlan {
     report.isEmpty = groups.isEmpty && removed.isEmpty
   }
 
-  /// The name of an item that is there afterwards; notes one that is not, and one that takes no part.
+  /// The name of an item that remains; otherwise nil, with a note in the report.
   private mutating func claim(_ pair: MergePair, _ number: Int) throws(StoreError) -> NameClaim? {
     guard !pair.isLeftOut else {
       noteLeftOut(pair)
@@ -50,7 +48,6 @@ struct MergePlan {
     }
   }
 
-  /// The name of what both have.
   mutating func claim(_ own: MergeRecord, _ other: MergeRecord, _ number: Int) throws(StoreError) -> NameClaim {
     let claim = NameClaim(own, other, number, try verdict(own, other))
     if claim.named == 0, own.key != other.key {
@@ -60,7 +57,6 @@ struct MergePlan {
     return claim
   }
 
-  /// Adds what becomes of an item and its fields, where that is anything.
   private mutating func add(_ pair: MergePair, _ claim: NameClaim) throws(StoreError) {
     let step = step(pair, claim)
     note(step)
@@ -79,7 +75,6 @@ struct MergePlan {
     return MergeStep(ours: pair.ours, theirs: pair.theirs, verdict: claim.verdict, name: name, named: claim.named)
   }
 
-  /// Whether the step changes the vault.
   func isWritten(_ step: MergeStep) -> Bool {
     if step.isMoved { return true }
     switch step.verdict {
@@ -89,7 +84,6 @@ struct MergePlan {
     }
   }
 
-  /// How many former contents the record of a step keeps.
   func history(of step: MergeStep) -> Int {
     if case .same = step.verdict { return Int(step.ours?.history ?? 0) }
     guard step.theirs != nil else { return Int(step.ours?.history ?? 0) }

@@ -9,43 +9,43 @@ public struct MergeReport: Sendable, Equatable {
   public internal(set) var updated: [ItemName] = []
   /// Changed on both sides.
   public internal(set) var conflicts: [Conflict] = []
-  /// Renamed there, or given a number because another item has the name.
+  /// Renamed there, or numbered because another item has the name.
   public internal(set) var renamed: [Renamed] = []
-  /// Called differently in both, where no time tells which name is the later one: the name that is given up, and the one that
-  /// stays. See ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:acceptingOlderKey:leavingOut:progress:)``.
+  /// Named differently in both, without a time that tells the later name: the name given up, and the one that stays. See
+  /// ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:acceptingOlderKey:leavingOut:progress:)``.
   public internal(set) var undated: [Renamed] = []
   /// Deleted there since they were last changed here.
   public internal(set) var deleted: [ItemName] = []
   /// Newer here, or deleted here since they were last changed there.
   public internal(set) var kept: [ItemName] = []
-  /// Of the other vault, not taken over.
+  /// In the other vault, but not taken over.
   public internal(set) var leftOut: [LeftOut] = []
-  /// How many items are the same in both.
+  /// The number of items that are the same in both.
   public internal(set) var same = 0
-  /// Of how many items and fields with one content the other vault's were written later: they get its times and its id.
+  /// The number of items and fields with the same content whose times and id are taken from the other vault's later write.
   public internal(set) var aligned = 0
-  /// Whether nothing of the vault changes.
+  /// Whether the vault stays unchanged.
   public internal(set) var isEmpty = true
 
-  /// An item or field of which neither vault knows the other's content.
+  /// An item or field whose content in each vault is unknown to the other.
   public struct Conflict: Sendable, Equatable {
     /// Its name here.
     public let name: ItemName
-    /// Whose content it has now.
+    /// The vault whose content it has now.
     public let winner: Winner
-    /// Under which revision the other content is kept; nil where it is not, or nothing was done.
+    /// The revision under which the other content is kept; nil if it is not, or if nothing was done.
     public internal(set) var kept: UInt64?
 
     /// A vault of a merge.
     public enum Winner: String, Sendable, CaseIterable {
-      /// The one that takes the other's items.
+      /// The vault that takes the other's items.
       case this
-      /// The one whose items are taken.
+      /// The vault whose items are taken.
       case other
     }
   }
 
-  /// An item or field with another name than before, or than in the other vault.
+  /// An item or field with a new or differing name.
   public struct Renamed: Sendable, Equatable {
     /// Its name before, or in the other vault.
     public let from: ItemName
@@ -53,23 +53,23 @@ public struct MergeReport: Sendable, Equatable {
     public let to: ItemName
   }
 
-  /// An item or field that takes no part.
+  /// An item or field that is not merged.
   public struct LeftOut: Sendable, Equatable {
     /// Its name in the other vault.
     public let name: ItemName
-    /// Why.
+    /// The reason.
     public let reason: Reason
   }
 
-  /// Why something is left out.
+  /// The reasons for which an item or field is left out.
   public enum Reason: String, Sendable, CaseIterable {
-    /// It is a login, or ends with a session: it belongs to the place where it was made.
+    /// It is a login, or ends with a session, and so belongs to the place where it was made.
     case login
-    /// It has no value, in one of the vaults.
+    /// It has no value in one of the vaults.
     case withoutValue
-    /// Its name, or that of an attribute, is one that no item gets.
+    /// Its name, or an attribute's name, is invalid.
     case unsoundName
-    /// The item has as many fields as it may.
+    /// The item already has the most fields.
     case noRoom
   }
 }

@@ -2,7 +2,6 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// A current record in a merge: an item or a field.
 struct MergeRecord {
   let id: ItemID
   let name: ItemName
@@ -11,7 +10,7 @@ struct MergeRecord {
   let history: UInt8
   /// Whether its description has room for the time of its name.
   let tellsNamed: Bool
-  /// Why it stays where it is; nil where it takes part.
+  /// Why it takes no part; nil if it does.
   let exclusion: MergeReport.Reason?
 
   init(_ meta: RecordMeta, at index: RecordIndex, exclusion: MergeReport.Reason?) {
@@ -23,19 +22,16 @@ struct MergeRecord {
     self.exclusion = exclusion
   }
 
-  /// What two records of one name have in common. Of a field that is its own name: its item may have another one in the other
-  /// vault.
+  /// For a field only its own name, because its item may have another name in the other vault.
   var key: ItemName { name.field.isEmpty ? name : ItemName(sealed: "", "", field: name.field) }
 }
 
-/// One of the two vaults of a merge, as it is before.
+/// One vault's state before a merge.
 struct MergeSide {
   let items: ItemTable
-  /// The items, by name.
   private(set) var records: [MergeRecord] = []
-  /// The deletions that are known.
   let deletions: MergeDeletions
-  /// By the place of their item.
+  /// The fields by the index of their item.
   private var fields: [RecordIndex: [MergeRecord]] = [:]
 
   /// Reads all descriptions, and no value.
@@ -60,7 +56,6 @@ struct MergeSide {
     records.sort { $0.name < $1.name }
   }
 
-  /// The fields of an item, by name.
   func fields(of item: MergeRecord) -> [MergeRecord] { (fields[item.index] ?? []).sorted { $0.name < $1.name } }
 
   private static func exclusion(
@@ -71,7 +66,6 @@ struct MergeSide {
     return isSound(meta) ? nil : .unsoundName
   }
 
-  /// Whether this program would have given the record its names.
   private static func isSound(_ meta: RecordMeta) -> Bool {
     do throws(StoreError) {
       let item = try ItemName(service: meta.service, account: meta.account)
@@ -81,17 +75,15 @@ struct MergeSide {
   }
 }
 
-/// A record of one vault and the same of the other, or one that has no counterpart.
+/// A record and its counterpart in the other vault, if any.
 struct MergePair {
   var ours: MergeRecord?, theirs: MergeRecord?
 
-  /// Whether it takes no part, because either does not.
   var isLeftOut: Bool { ours?.exclusion != nil || theirs?.exclusion != nil }
 
-  /// The names that it has now.
   var keys: [ItemName] { [ours, theirs].compactMap { $0?.key } }
 
-  /// Matches by id, and what then is left by name.
+  /// Matches by id, and the rest by name.
   static func match(_ ours: [MergeRecord], _ theirs: [MergeRecord]) -> [MergePair] {
     var pairs = ours.map { MergePair(ours: $0) }
     let byID = match(theirs, to: &pairs, \.id)
@@ -99,7 +91,6 @@ struct MergePair {
     return pairs + byName.map { MergePair(theirs: $0) }
   }
 
-  /// Gives each record to the first pair without one that has its key, and returns the others.
   private static func match<Key: Hashable>(
     _ theirs: [MergeRecord], to pairs: inout [MergePair], _ key: (MergeRecord) -> Key
   ) -> [MergeRecord] {

@@ -3,19 +3,18 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// Where a content stands that a merge compares or stores.
+/// The place of a content that a merge compares or stores.
 struct MergeSource {
   let items: ItemTable
   let table: RecordTable
   let index: RecordIndex
-  /// Of a former content.
+  /// Set for a former content.
   var revision: UInt64 = 0
-  /// Set for a record that was already taken out of its place.
+  /// Set for a record that was already removed from its place.
   var row: SealedRecord?
-  /// Whether it is in the vault that the change is of.
+  /// Whether it is in the vault that is changed.
   let isOurs: Bool
 
-  /// Whether it is a former content of this vault that is in its place.
   var isInPlace: Bool { isOurs && table == .old && row == nil }
 
   private func id(_ change: borrowing Change) throws(StoreError) -> RecordID {
@@ -27,7 +26,6 @@ struct MergeSource {
     return id
   }
 
-  /// Description and value.
   func open(_ change: borrowing Change) throws(StoreError) -> OpenRecord {
     let view = items.view
     if let row { return try view.checked { () throws(FormatError) in try row.open(in: table, keys: view.keys) } }
@@ -36,7 +34,6 @@ struct MergeSource {
     }
   }
 
-  /// The description alone.
   func meta(_ change: borrowing Change) throws(StoreError) -> RecordMeta {
     guard row == nil else { return try open(change).meta }
     let view = items.view
@@ -45,7 +42,7 @@ struct MergeSource {
     }
   }
 
-  /// The same, as it is once its place is empty.
+  /// The same with its row in memory, for use after its removal.
   func lifted(_ change: borrowing Change) throws(StoreError) -> MergeSource {
     var lifted = self
     lifted.row = try items.view.withRow(index, id(change), in: table, .all) { (row) throws(StoreError) in
@@ -56,7 +53,6 @@ struct MergeSource {
 }
 
 extension SealedRecord {
-  /// Opens a row that is no longer in the file.
   fileprivate func open(in table: RecordTable, keys: borrowing Subkeys) throws(FormatError) -> OpenRecord {
     try meta.span.bytes.withUnsafeBytes { (meta) throws(FormatError) in
       guard let value else {

@@ -7,27 +7,25 @@ internal import FoundationEssentials
 /// Carries out the plan of a merge, within one write transaction of this vault and one read transaction of the other.
 struct Merger {
   let plan: MergePlan
-  /// Until when items that were deleted there can be restored here; nil removes them for good.
+  /// Until when items deleted in the other vault can be restored here; nil removes them for good.
   let keptUntil: Date?
   var items: ItemTable { plan.ours.items }
   var records: RecordSet { items.records }
   var view: VerifiedView { items.view }
 
-  /// A record and its former contents, out of their places.
   struct Lifted {
     let record: MergeSource
     let past: [MergeSource]
   }
 
-  /// Makes all changes, and returns the report.
   func run(_ change: inout Change) throws(StoreError) -> MergeReport {
     for (record, moment) in plan.removed + plan.groups.flatMap({ $0.removed.map { ($0.field, $0.at) } }) {
       _ = try items.removals.remove(record.name, keptUntil: keptUntil, at: moment, &change)
     }
-    // Everything that gets another name leaves its place first: one may go where another one was.
+    // All renamed records leave their places first, because one may take the place of another.
     var lifted: [RecordIndex: Lifted] = [:]
     for group in plan.groups {
-      // The fields before their item.
+      // The fields must move before their item.
       for step in group.fields + [group.item] where step.isMoved {
         if let own = step.ours { lifted[own.index] = try lift(own, &change) }
       }
@@ -61,7 +59,6 @@ struct Merger {
 
   // MARK: One record
 
-  /// A content, and those that came before it.
   private struct Line {
     let present: MergeSource
     let past: [MergeSource]
@@ -69,7 +66,7 @@ struct Merger {
 
   /// Stores the content that stays, with the past of both.
   ///
-  /// - Returns: the revision of the content that lost a conflict, where it is kept.
+  /// - Returns: the revision of the content that lost a conflict, if it is kept.
   private func write(
     _ step: MergeStep, _ lifted: [RecordIndex: Lifted], _ change: inout Change
   ) throws(StoreError) -> UInt64? {
@@ -79,7 +76,6 @@ struct Merger {
     switch step.verdict {
     case .same(isLaterThere: false): (winner, loser, isConflict) = (own, nil, false)
     case .same(isLaterThere: true):
-      // What came before it stays as it is.
       let present = other?.present
       (winner, loser, isConflict) = (own.flatMap { own in present.map { Line(present: $0, past: own.past) } }, nil, false)
     case .ours(let isOne): (winner, loser, isConflict) = (own, isOne ? other : nil, isOne)
@@ -111,7 +107,7 @@ struct Merger {
     return Line(present: source, past: try plan.past(of: source.meta(none), plan.theirs, isOurs: false, &none))
   }
 
-  /// The former contents of both, each once, the oldest first, and the loser last, as the one that is replaced now.
+  /// The distinct former contents of both, the oldest first. The loser is last, because it is replaced now.
   private func joined(
     _ winner: Line, _ loser: Line?, _ change: borrowing Change
   ) throws(StoreError) -> (contents: [MergeSource], endsInLoser: Bool) {
@@ -126,8 +122,7 @@ struct Merger {
     return (order.map { past[$0] } + (isNew ? [loser.present] : []), isNew)
   }
 
-  /// Seals a version and its history under the step's name, and removes the other versions of the old history. Versions that all
-  /// others follow stay in place, under the numbers that their owner knows.
+  /// Versions that all others follow stay in place, with their numbers. The other versions of the old history are removed.
   ///
   /// - Returns: the revision of the version.
   private func store(
@@ -186,7 +181,6 @@ struct Merger {
 }
 
 extension [MergeSource] {
-  /// The one that is the same write as `source`.
   fileprivate func first(matching source: MergeSource, _ change: borrowing Change) throws(StoreError) -> MergeSource? {
     let meta = try source.meta(change)
     for other in self where try other.meta(change).isOfOneWrite(with: meta) {

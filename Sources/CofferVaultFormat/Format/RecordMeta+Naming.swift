@@ -1,13 +1,12 @@
 internal import CofferStorage
 
-/// When a record got the name that it has, beside its other times, none of which a rename changes. A merge asks it which of two
-/// names is the newer one. It is an attribute of Coffer's own, which only renamed records have and which no caller sees.
+/// The time at which a record got its current name; a rename changes none of its other times. A merge uses it to find the newer
+/// name. No caller sees this attribute, and only renamed records have it.
 extension RecordMeta {
   package static let namedAttribute = "coffer.named"
-  /// Bytes of a description that the attribute takes, at most.
   private static let namedBytes = 4 + namedAttribute.utf8.count + String(FileCounter.most).utf8.count
 
-  /// Milliseconds since 1970; 0 for a record that still has its first name, or whose description has no room to tell.
+  /// Milliseconds since 1970; 0 for a first name, or if the description has no room for the time.
   package var named: UInt64 {
     get {
       guard let attribute = attributes.first(where: { $0.name.hasSameBytes(as: Self.namedAttribute) }),
@@ -23,8 +22,8 @@ extension RecordMeta {
     }
   }
 
-  /// Whether there is room to tell the time: what its owner says of the record goes before. Neither the time nor a name takes
-  /// part, so that a content has room under every name or under none.
+  /// The owner's own text takes precedence. Neither the time nor a name counts, so that a content has room under every name or
+  /// under none.
   package var tellsNamed: Bool {
     let others = describingAttributes
     guard others.count < Self.mostAttributes else { return false }
@@ -34,6 +33,6 @@ extension RecordMeta {
     return described.limitedCount + 2 * Self.longestName + Self.longestField + Self.namedBytes <= Self.largest
   }
 
-  /// The attributes that describe the record, without the time of its name.
+  /// The owner's attributes, without the time of the name.
   package var describingAttributes: [Attribute] { attributes.filter { !$0.name.hasSameBytes(as: Self.namedAttribute) } }
 }

@@ -4,30 +4,27 @@ internal import CofferVaultFormat
 internal import Synchronization
 package import SystemPackage
 
-/// A database file that this process has opened, or is about to open, with SQLite. It ends after the connection does.
+/// A database file that this process uses with SQLite. It must outlive the connection.
 ///
-/// SQLite locks with POSIX record locks, and the system drops all of a process's locks on a file as soon as the process
-/// closes any descriptor of it (sqlite.org/howtocorrupt.html, 2.2). So nothing may open and close the file by path while a
-/// connection is open, and a look at its first bytes needs care: the process may hold another connection to it.
-/// The first look therefore keeps its descriptor, for every later look, until the last connection of the process is closed.
+/// The system drops all of a process's POSIX locks on a file, and so SQLite's, when the process closes any descriptor of it
+/// (sqlite.org/howtocorrupt.html, 2.2). So nothing may open and close the file by path while the process has a connection to it.
+/// The first descriptor serves every later look, until the last connection is closed.
 ///
-/// The same holds for `-shm`, whose bytes carry the locks of the write-ahead log: it is only ever looked at with `lstat`.
-/// SQLite takes no lock on `-wal` and `-journal`.
+/// The same holds for `-shm`, whose bytes carry the locks of the write-ahead log: only `lstat` looks at it. SQLite takes no lock
+/// on `-wal` and `-journal`.
 package struct DatabaseFile: ~Copyable {
   let path: FilePath
   let identity: FileIdentity
   private let descriptor: Int32
 
-  /// The file that stands at `path`, in a folder checked before; nil when there is none.
+  /// The file at `path`, in a folder checked before; nil if there is none.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` unless it is this user's private file.
   static func existing(_ path: FilePath) throws(StoreError) -> DatabaseFile? {
     try OpenDatabaseFiles.shared.take(path)
   }
 
-  /// A new, empty file of mode 0600.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when something stands there.
+  /// Makes an empty file of mode 0600.
   static func created(_ path: FilePath) throws(StoreError) -> DatabaseFile {
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = path.withPlatformString { coffer_open($0, flags, 0o600) }
@@ -48,7 +45,6 @@ package struct DatabaseFile: ~Copyable {
 
   deinit { OpenDatabaseFiles.shared.release(identity) }
 
-  /// The file's header.
   borrowing func header() throws(StoreError) -> DatabaseHeader {
     try withUnsafeTemporaryAllocation(byteCount: DatabaseHeader.byteCount, alignment: 8) { head throws(StoreError) in
       let count = pread(descriptor, head.baseAddress, head.count, 0)
@@ -57,11 +53,10 @@ package struct DatabaseFile: ~Copyable {
     }
   }
 
-  /// Whether the path still leads to this file, and not to one that was put in its place.
   borrowing func isInPlace() throws(StoreError) -> Bool { try Stat.ofLink(path)?.identity == identity }
 }
 
-/// The process's open database files, each with one descriptor for all of its connections.
+/// The process's open database files. All connections to a file share one descriptor.
 private final class OpenDatabaseFiles: Sendable {
   static let shared = OpenDatabaseFiles()
 
@@ -76,8 +71,8 @@ private final class OpenDatabaseFiles: Sendable {
     try entries.withLock { entries throws(StoreError) in
       guard let identity = try TrustedPath.privateFile(path)?.identity else { return nil }
       if var entry = entries[identity] {
-        // SQLite's own list of open files came along with the fork. It takes the parent's locks for this process's, which holds
-        // none, so that a log could be removed under a new connection (sqlite.org/howtocorrupt.html, 2.6).
+        // The fork copied SQLite's list of open files. SQLite takes the parent's locks for this process's, which holds none, so
+        // that a log could be removed under a new connection (sqlite.org/howtocorrupt.html, 2.6).
         guard entry.process == getpid() else {
           throw StoreError(
             .afterFork, "the vault was open in the process that this one was forked from", place: path.string,
@@ -87,13 +82,13 @@ private final class OpenDatabaseFiles: Sendable {
         entries[identity] = entry
         return DatabaseFile(path: path, identity: identity, descriptor: entry.descriptors[0])
       }
-      // O_NONBLOCK: should a named pipe have been put there since, opening it must not wait for a writer.
+      // O_NONBLOCK: if somebody put a named pipe there, opening it must not wait for a writer.
       let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
       let descriptor = path.withPlatformString { coffer_open($0, flags, 0) }
       guard descriptor >= 0 else { throw StoreError(errno: errno, "open the file", place: path) }
       let opened = try Self.identity(of: descriptor, path)
       guard opened == identity else {
-        // Should the new file be one that is open too, closing this would drop its locks: it goes along with it.
+        // If the new file is also an open one, closing this descriptor would drop its locks.
         if entries[opened]?.descriptors.append(descriptor) == nil { close(descriptor) }
         throw StoreError(.busy, "the file was replaced while it was opened", place: path.string, cure: "try again")
       }
@@ -110,8 +105,7 @@ private final class OpenDatabaseFiles: Sendable {
 
   func release(_ identity: FileIdentity) {
     entries.withLock { entries in
-      // In the child of a fork the entry stays: SQLite's list of open files does, and a connection of the child must go on to be
-      // refused.
+      // SQLite's list of open files stays in a forked child, so a connection of the child must still be refused.
       guard var entry = entries[identity], entry.process == getpid() else { return }
       entries[identity] = nil
       entry.holders -= 1
@@ -129,10 +123,9 @@ private final class OpenDatabaseFiles: Sendable {
   }
 }
 
-/// The first 100 bytes of an SQLite file, as far as they decide whether SQLite should be let near it.
+/// The fields of an SQLite file's first 100 bytes that decide whether SQLite may open it.
 ///
-/// Source: SQLite, "Database File Format", 1.3. In a vault that uses a write-ahead log, page 1 may have a newer copy in the log;
-/// the fields read here are written when a vault is made and never change.
+/// Source: SQLite, "Database File Format", 1.3. The write-ahead log may have a newer page 1, but these fields never change.
 package struct DatabaseHeader {
   static let byteCount = 100
   private static let magic: StaticString = "SQLite format 3\0"
@@ -141,18 +134,15 @@ package struct DatabaseHeader {
   private static let applicationOffset = 68
   /// "PVLT", the application id in bytes 68 to 71 of the file.
   static let applicationID: Int32 = 0x5056_4C54
-  /// Pages of a file, at most: 64 GiB at 4 096 bytes each. Up to here no page but a tree's begins as one: see ``PageCheck``.
+  /// 64 GiB at 4 096 bytes each. Up to this number only a tree's page begins as one: see ``PageCheck``.
   static let mostPages = (1 << 24) - 1
 
-  /// Whether the file says that it uses a write-ahead log, so that a rollback journal beside it is nobody's.
+  /// If so, a rollback journal beside the file is not its own.
   let usesWriteAheadLog: Bool
-  /// Bytes of a file with as many pages as may be.
   let mostBytes: Int
 
-  /// Reads the head of `file`, fewer than 100 bytes if the file ended there.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault`` for another kind of file,
-  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for a former vault.
+  /// - Parameter head: fewer than 100 bytes if the file ended there.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault``; ``/CofferPlatform/StoreError/Kind/damaged`` for a former vault.
   package init(_ head: UnsafeRawBufferPointer, file: FilePath) throws(StoreError) {
     guard !head.isEmpty else {
       throw StoreError(

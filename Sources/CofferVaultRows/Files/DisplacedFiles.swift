@@ -6,7 +6,7 @@ package import SystemPackage
 package struct DisplacedFiles {
   private let place: FilePath
   private let aside: FilePath
-  /// The suffixes of those that were moved, the database's own first.
+  /// The suffixes of the moved files, the database's own first.
   private var moved: [String] = []
 
   package init(of place: FilePath, to aside: FilePath) {
@@ -14,7 +14,7 @@ package struct DisplacedFiles {
     self.aside = aside
   }
 
-  /// Moves aside what there is. Where it throws, some of it may have been moved: ``putBack(after:)`` is for that.
+  /// After an error, ``putBack(after:)`` restores those that were moved.
   package mutating func move() throws(StoreError) {
     for suffix in [""] + SideFiles.suffixes {
       let side = place.appending(suffix: suffix)
@@ -24,11 +24,9 @@ package struct DisplacedFiles {
     }
   }
 
-  /// `error`, which kept the other database from its name, once what stood there has that name again, or else with the place
-  /// where it is.
+  /// Restores the names after `error`, or adds the place of the moved files to it.
   ///
-  /// Where another program has taken the name meanwhile, nothing is put back: a log beside a database that it is not of is
-  /// replayed into it.
+  /// If another program has taken the name meanwhile, nothing is put back: SQLite would replay a log into a foreign database.
   package func putBack(after error: StoreError) -> StoreError {
     guard let first = moved.first else { return error }
     var left = first
@@ -38,7 +36,7 @@ package struct DisplacedFiles {
           error, left, "another program has made a file there meanwhile, and what stood there before is beside it",
           "keep that one, or move it away and restore again")
       }
-      // The database itself last: beside it stands what belongs to it by then.
+      // The database follows last, after its side files are in place.
       for suffix in moved.reversed() {
         left = suffix
         try Self.rename(aside.appending(suffix: suffix), to: place.appending(suffix: suffix))
@@ -54,7 +52,7 @@ package struct DisplacedFiles {
       error.kind, "\(error.what); \(event), as \(aside)\(suffix)", place: error.place, cure: cure, underlying: error.underlying)
   }
 
-  /// Gives `file` the name `name`, which nothing has.
+  /// Renames without replacing a file.
   package static func rename(_ file: FilePath, to name: FilePath) throws(StoreError) {
     let code = NewName.give(file, name)
     guard code == 0 else { throw StoreError(errno: code, "rename \(file)", place: name) }

@@ -6,19 +6,18 @@ package import SystemPackage
 
 /// A hidden name beside a file in the making, removed with its side files at the end of this value's life.
 ///
-/// A lock on a file beside it shows that its maker lives. The remains of a killed process are recognized at once, and removed by
-/// the next draft in the same folder or the next write to the vault there. The database itself is not locked: closing a
-/// descriptor of it would drop SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2).
+/// A lock on a file beside it shows that its maker lives. The next draft in the same folder, or the next write to the vault
+/// there, removes the remains of a killed process. The database itself is not locked: closing a descriptor of it would drop
+/// SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2).
 package struct Draft: ~Copyable {
   private static let suffix = ".coffer-draft"
   private static let lockSuffix = "-lock"
-  /// The names of the draft, its lock last: while that stands, the others may.
+  /// The lock is last, because it protects the others.
   private static let suffixes = ["", "-new"] + SideFiles.suffixes + [lockSuffix]
 
   package let path: FilePath
   private let lock: DescriptorLock
 
-  /// A name beside `target` that nothing else uses.
   package init(beside target: FilePath) throws(StoreError) {
     Self.sweep(target.folder)
     (path, lock) = try Self.name(beside: target)
@@ -28,7 +27,7 @@ package struct Draft: ~Copyable {
     while true {
       let tag = String(UInt64.random(in: .min ... .max), radix: 36)
       let path = target.parent.appending(".\(target.lastName ?? "").\(tag)\(suffix)")
-      // Nil where somebody swept the folder just now, before the lock was taken.
+      // Nil if another process swept the folder before the lock was taken.
       if let lock = try DescriptorLock.take(path.appending(suffix: lockSuffix)) { return (path, lock) }
     }
   }
@@ -38,20 +37,20 @@ package struct Draft: ~Copyable {
   /// The name of a file that is written first and then replaces the draft.
   package var next: FilePath { path.appending(suffix: "-new") }
 
-  /// The name of the database in a draft that is a folder. All files of SQLite and drafts beside it begin with it.
+  /// The name of the database in a draft that is a folder, and the prefix of all files beside it.
   package static let nameInFolder = "coffer-draft.sqlite"
 
-  /// Removes the drafts of dead processes from `folder`. One that cannot be removed stays: `doctor` tells of it.
+  /// Removes the drafts of dead processes. `doctor` reports those that cannot be removed.
   package static func sweep(_ folder: FilePath) {
     for draft in names(in: folder) {
-      // Held while the files go, so that nobody else takes them for dead at the same time.
+      // Held during the removal, so that no other process also takes the files for dead.
       guard let lock = taken(draft, making: true) else { continue }
       remove(draft)
       lock.release()
     }
   }
 
-  /// The drafts in `folder` that no process works on any more. Nothing is changed.
+  /// The drafts in `folder` without a living process.
   package static func abandoned(in folder: FilePath) -> [FilePath] {
     names(in: folder).filter { !isThere($0.appending(suffix: lockSuffix)) || taken($0, making: false) != nil }
   }
@@ -68,7 +67,7 @@ package struct Draft: ~Copyable {
     return Set(names).sorted().map { folder.appending($0) }
   }
 
-  /// The lock of `draft`; nil while its maker lives, or where locks cannot be had and nobody can tell.
+  /// The lock of `draft`; nil while its maker lives, or if locks are unavailable.
   private static func taken(_ draft: FilePath, making: Bool) -> DescriptorLock? {
     do throws(StoreError) {
       return try DescriptorLock.take(draft.appending(suffix: lockSuffix), making: making)
@@ -81,7 +80,7 @@ package struct Draft: ~Copyable {
   }
 
   private static func remove(_ draft: FilePath) {
-    // As texts: to take a path apart and put it together costs more than all the rest.
+    // Texts, because parsing and joining a path costs more than all the rest.
     let name = draft.string
     for suffix in suffixes {
       let code = unlink(name + suffix) == 0 ? 0 : errno
@@ -90,12 +89,11 @@ package struct Draft: ~Copyable {
     }
   }
 
-  /// Removes a draft that is a folder, with the remains of a dead process. By descriptor, and nothing of another name or owner:
-  /// others may have put files into a shared folder.
+  /// Works by descriptor, and removes nothing of another name or owner, because others may have put files into a shared folder.
   private static func removeFolder(_ name: String) {
     let descriptor = name.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0) }
     guard descriptor >= 0 else { return }
-    // It closes the descriptor, too.
+    // `closedir` closes the descriptor, too.
     guard let folder = fdopendir(descriptor) else {
       close(descriptor)
       return

@@ -3,13 +3,12 @@ internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// A vault on a file system that is mounted read only, or in a folder in which this user may make no file.
+/// A vault on a read-only file system, or in a folder in which this user may make no file.
 ///
-/// SQLite reads a database with a write-ahead log only when it can make the `-shm` beside it, or is told that nobody can change
-/// the file (`immutable=1`, sqlite.org/uri.html). Then it ignores a log; one with something in it holds the newest writes, so a
-/// vault is not opened without it.
+/// SQLite reads a database with a write-ahead log only if it can make the `-shm` beside it, or is told that nobody can change the
+/// file (`immutable=1`, sqlite.org/uri.html). Then it ignores the log, so a vault whose log is not empty is not opened.
 enum ReadOnlyMedium {
-  /// Whether nothing can be made beside `path`. A log that is there already can do without: its readers go by its own files.
+  /// Whether nothing can be made beside `path`. The readers of an existing log use the files that are there.
   static func holds(_ path: FilePath) throws(StoreError) -> Bool {
     var facts = statvfs()
     guard path.withPlatformString({ statvfs($0, &facts) }) == 0 else {
@@ -20,9 +19,9 @@ enum ReadOnlyMedium {
     return try Stat.ofLink(path.appending(suffix: "-wal")) == nil
   }
 
-  /// What SQLite is given to open `path` as immutable.
+  /// The name under which SQLite opens the file as immutable.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly`` when a log with something in it stands beside it.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly`` if a log that is not empty stands beside it.
   static func address(of path: FilePath) throws(StoreError) -> String {
     guard try SideFiles.logBytes(beside: path) == 0 else {
       throw StoreError(
@@ -32,7 +31,7 @@ enum ReadOnlyMedium {
     return immutable(path)
   }
 
-  /// What SQLite is given to read the file at `path` alone, and nothing beside it.
+  /// The name under which SQLite reads the file and nothing beside it.
   static func immutable(_ path: FilePath) -> String {
     var address = "file:"
     for byte in path.string.utf8 {
@@ -45,14 +44,12 @@ enum ReadOnlyMedium {
     return address + "?immutable=1"
   }
 
-  /// The error of a vault that was to be written and cannot be.
   static func cannotWrite(_ path: FilePath) -> StoreError {
     StoreError(
       .readOnly, "the vault cannot be written", place: path.string,
       cure: "check the modes of the file and its folder, and how the file system is mounted")
   }
 
-  /// Whether a byte stands for itself in a URI's path.
   private static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
@@ -63,20 +60,19 @@ enum ReadOnlyMedium {
   }
 }
 
-/// File systems whose files several machines can have open. A write-ahead log needs memory shared between all of its users
+/// Several machines can have their files open. A write-ahead log needs memory shared between all of its users
 /// (sqlite.org/wal.html), so vaults there commit through a rollback journal.
 package enum NetworkFileSystem {
-  /// By the numbers that statfs(2) tells; sshfs is one of FUSE.
+  /// The names by the type numbers of statfs(2); sshfs uses FUSE.
   package static let names: [Int64: String] = [
     0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x0102_1997: "9P", 0x00C3_6400: "Ceph",
     0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda", 0x0BD0_0BD0: "Lustre", 0x0116_1970: "GFS2", 0x7461_636F: "OCFS2",
     0x6573_5546: "FUSE",
   ]
 
-  /// Whether the folder of `path` is on one.
   package static func holds(_ path: FilePath) throws(StoreError) -> Bool { names[try type(of: path.folder)] != nil }
 
-  /// What statfs(2) tells of the file system of `folder` on Linux, and nothing elsewhere.
+  /// The statfs(2) type on Linux; nothing elsewhere.
   package static func type(of folder: FilePath) throws(StoreError) -> Int64 {
     // The folder is opened, never the database: see DatabaseFile.
     let descriptor = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }

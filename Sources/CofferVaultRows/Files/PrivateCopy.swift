@@ -6,34 +6,27 @@ package import SystemPackage
 /// Copies a closed database file, byte by byte. SQLite opens files in a vault's own private folder only: beside a file anywhere
 /// else, others could put a journal that it would believe.
 package enum PrivateCopy {
-  /// Bytes moved at a time.
   private static let chunk = 1 << 20
 
-  /// Copies `source`, a private file of ours, to `target`, whose folder may be anyone's. The copy is for its owner alone,
-  /// durable, and there whole or not at all.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind
-  ///   then, but for what ``OpenFolder/synchronize()`` throws.
+  /// Copies `source`, a private file of ours, to `target`, in any folder. The copy is readable only by its owner, durable, and
+  /// complete or absent: except after an error of ``OpenFolder/synchronize()``, a failure leaves nothing behind.
   static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let draft = try Draft(beside: target)
-    // Opened first: a folder that cannot be refuses before there is a copy.
+    // Opened first, so that an unusable folder fails before there is a copy.
     let folder = try OpenFolder(of: target, SystemCalls())
     try copy(source, to: draft.path)
     try give(draft.path, target, folder)
   }
 
-  /// Makes `source`, a file of ours on the same file system, durable, and gives it the name `target`.
-  ///
-  /// - Throws: what ``publish(_:as:)`` throws.
+  /// Durably renames `source`, a file of ours on the same file system.
   package static func name(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let folder = try OpenFolder(of: target, SystemCalls())
     try makeDurable(source, for: target)
     try give(source, target, folder)
   }
 
-  /// Makes `source`, a file of ours on the same file system, durable, and puts it in the place of the file `target`.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError``; `target` is as it was then, but for what ``OpenFolder/synchronize()`` throws.
+  /// Durably replaces `target` by `source`, a file of ours on the same file system. Except after an error of
+  /// ``OpenFolder/synchronize()``, a failure leaves `target` unchanged.
   package static func exchange(_ target: FilePath, for source: FilePath) throws(StoreError) {
     let folder = try OpenFolder(of: target, SystemCalls())
     try makeDurable(source, for: target)
@@ -59,11 +52,11 @@ package enum PrivateCopy {
     try folder.synchronize()
   }
 
-  /// Copies the vault `source`, wherever it is, to `target`, a new name in a private folder.
+  /// Copies the vault `source` from any folder to a new name in a private folder.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` when a write-ahead log stands beside it: the file alone is not all of
-  ///   that vault; ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, as a sparse file has them
-  ///   for nothing and its copy would fill the disk; what ``DatabaseHeader`` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` if a write-ahead log stands beside it, because the file is then
+  ///   incomplete; ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, because a copy of a sparse
+  ///   file could fill the disk.
   package static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(
@@ -88,7 +81,7 @@ package enum PrivateCopy {
     }
   }
 
-  /// - Parameter check: asked before anything is copied, with the open file and its size.
+  /// - Parameter check: called before the copy, with the open file and its size.
   private static func copy(
     _ source: FilePath, to target: FilePath, check: (Int32, Int) throws(StoreError) -> Void = { (_, _) throws(StoreError) in }
   ) throws(StoreError) {

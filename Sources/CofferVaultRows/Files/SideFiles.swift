@@ -3,20 +3,18 @@ internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// The files that SQLite keeps beside a database and trusts without asking who put them there.
+/// The files beside a database that SQLite trusts without knowing who put them there.
 ///
-/// They are checked before SQLite opens the database, because it acts on them at the first read, whatever its settings: a journal
-/// that ends in the name of a super-journal would make it delete that file, even beside a vault that never has a journal.
-/// ``ConnectionFiles`` stops files that appear after the check.
+/// They are checked before SQLite opens the database, because it acts on them at the first read: a journal that names a
+/// super-journal would make it delete that file, even beside a vault that never has a journal. ``ConnectionFiles`` stops files
+/// that appear after the check.
 package enum SideFiles {
   static let suffixes = ["-journal", "-wal", "-shm"]
-  /// The last 8 bytes of a journal that names a super-journal, and the first 8 of every journal (file format, 3).
+  /// These bytes end a journal that names a super-journal, and begin every journal (file format, 3).
   private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-  /// SQLite ends a transaction in a journal that it keeps by zeroing this much of it.
+  /// SQLite zeros this much of a journal that it keeps, to end a transaction.
   private static let journalHeader = 28
 
-  /// Checks the files beside `file`, whose header says whether it has a write-ahead log.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for one that is not this user's private file;
   ///   ``/CofferPlatform/StoreError/Kind/tampered`` for a journal that Coffer cannot have left: it never attaches a second
   ///   database, and so never makes a super-journal.
@@ -29,7 +27,7 @@ package enum SideFiles {
     }
   }
 
-  /// Makes sure that nothing stands beside `file`: a left-over log would be replayed into a new database of the same name.
+  /// SQLite would replay a left-over log into a new database of the same name.
   static func checkAbsent(beside file: FilePath) throws(StoreError) {
     guard let side = try first(beside: file) else { return }
     throw StoreError(
@@ -37,8 +35,7 @@ package enum SideFiles {
       cure: "move it away together with its vault, or choose another path")
   }
 
-  /// Makes sure that no other vault has a file beside `mirror`, which is about to be exchanged: SQLite would take it for a part
-  /// of the new one.
+  /// Beside a replaced `mirror`, SQLite would take the file of another vault for a part of the new one.
   package static func checkAbsent(besideMirror mirror: FilePath) throws(StoreError) {
     guard let side = try first(beside: mirror) else { return }
     throw StoreError(
@@ -46,7 +43,6 @@ package enum SideFiles {
       cure: "end that program; if the file stays, move it away, and read the mirror as a mirror from then on")
   }
 
-  /// One that stands beside `file`; nil where none does.
   static func first(beside file: FilePath) throws(StoreError) -> FilePath? {
     for suffix in suffixes {
       let side = file.appending(suffix: suffix)
@@ -55,7 +51,7 @@ package enum SideFiles {
     return nil
   }
 
-  /// The size in bytes of the write-ahead log beside `file`, 0 when there is none.
+  /// The size in bytes of the log; 0 if there is none.
   static func logBytes(beside file: FilePath) throws(StoreError) -> Int64 {
     try Stat.ofLink(file.appending(suffix: "-wal"))?.size ?? 0
   }
@@ -78,7 +74,6 @@ package enum SideFiles {
     }
   }
 
-  /// Up to `count` bytes from `offset`; fewer where the file ends.
   private static func read(
     _ descriptor: Int32, _ count: Int, at offset: Int, _ path: FilePath
   ) throws(StoreError) -> [UInt8] {
@@ -91,7 +86,7 @@ package enum SideFiles {
     return bytes
   }
 
-  /// The error of a journal beside the database `file` that named another file, which SQLite was not let near.
+  /// The error for a journal that names another file. SQLite never opened that file.
   static func namesAnotherFile(_ file: FilePath) -> StoreError { namesAnotherFile(of: file.appending(suffix: "-journal")) }
 
   private static func namesAnotherFile(of journal: FilePath) -> StoreError {

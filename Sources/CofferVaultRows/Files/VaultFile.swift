@@ -4,13 +4,12 @@ internal import CofferVaultFormat
 internal import FoundationEssentials
 package import SystemPackage
 
-/// Where a vault is or is to be: a folder and a name in it.
+/// The place of an existing or new vault: a folder and a name in it.
 package struct VaultFile {
   private let folder: FilePath
   private let name: String
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a path that cannot name a file, or not one that SQLite can be
-  ///   given.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a path that SQLite cannot open.
   package init(_ path: FilePath) throws(StoreError) {
     guard let name = path.lastName, ![".", ".."].contains(name), path == FilePath(path.string) else {
       throw StoreError(
@@ -20,8 +19,8 @@ package struct VaultFile {
     self.name = name
   }
 
-  /// The resolved path, once the folder and its parents are found safe; nil when there is no folder, or an unsafe one without the
-  /// file: who mistyped a path is not to be sent to close a folder that is no vault's.
+  /// The resolved path in a safe folder. Nil if there is no folder, or an unsafe one without the file: after a mistyped path,
+  /// nobody should be told to close an unrelated folder.
   func existing() throws(StoreError) -> FilePath? {
     do throws(StoreError) { return try TrustedPath.privateFolder(TrustedPath.throughOwnLink(folder))?.appending(name) } catch {
       let file = folder.appending(name)
@@ -31,21 +30,21 @@ package struct VaultFile {
     }
   }
 
-  /// The resolved path, whoever else may use the folder; nil when there is no folder.
+  /// The resolved path without a check of the folder; nil if there is no folder.
   func found() throws(StoreError) -> FilePath? {
     guard try Stat.ofLink(folder.isEmpty ? "." : folder) != nil else { return nil }
     return try TrustedPath.resolve(folder.isEmpty ? "." : folder).appending(name)
   }
 
-  /// The resolved path, in a folder that is made with mode 0700 where it is missing.
+  /// The resolved path. A missing folder is made with mode 0700.
   package func made() throws(StoreError) -> FilePath {
     try TrustedPath.makePrivateFolder(TrustedPath.throughOwnLink(folder)).appending(name)
   }
 }
 
-/// The name of what stood in a vault's place before a command that could lose something.
+/// The name of a vault that was moved aside before a risky command.
 package enum KeptName {
-  /// `vault.sqlite.before-20261121T080000Z`: beside the vault, so that it is found; by time, so that none is in another's way.
+  /// A name such as `vault.sqlite.before-20261121T080000Z`.
   package static func beside(_ vault: FilePath) throws(StoreError) -> FilePath {
     let stamp = Date().formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
     let name = vault.appending(suffix: ".before-\(stamp)")

@@ -2,14 +2,11 @@ package import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 
-/// The rows of the log.
 package struct LogTable {
   let rows: any VaultRows
 
-  /// Rows that are read at a time, where each is to be replaced.
   private static let batch = 256
 
-  /// Lends the rows of the log from `first` on to `body`, ascending.
   package func forEach(
     from first: UInt64, most: Int? = nil,
     _ body: (_ seq: UInt64, _ box: UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -20,12 +17,11 @@ package struct LogTable {
         throw StoredParts.tampered("the log has a row of a number that no row has", rows.place)
       }
       least = seq + 1
-      // Whatever length it has: the chain speaks for its bytes.
+      // The length needs no check: the chain authenticates the bytes.
       try body(seq, box)
     }
   }
 
-  /// Lends row `seq` of the log to `body`, if there is one.
   @discardableResult
   package func withRow<Result>(_ seq: UInt64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError)
     -> Result?
@@ -35,14 +31,11 @@ package struct LogTable {
     return result
   }
 
-  /// Adds row `seq` to the log.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` when there is one already.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` if row `seq` exists.
   package func append(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
     try rows.logRows.appendLogRow(sequence(seq), box)
   }
 
-  /// The number of the first row that is left; nil when there is none.
   package func first() throws(StoreError) -> UInt64? {
     guard let number = try rows.logRows.firstLogRow() else { return nil }
     guard let first = UInt64(exactly: number), first <= FileCounter.most else {
@@ -57,13 +50,11 @@ package struct LogTable {
     try rows.logRows.putLogRow(sequence(seq), box)
   }
 
-  /// Removes the rows of the log from `seq` on.
   package func cut(from seq: UInt64) throws(StoreError) { try rows.logRows.keepLogRows(.min...(sequence(seq) - 1)) }
 
-  /// Removes the rows of the log before `seq`.
   package func trim(before seq: UInt64) throws(StoreError) { try rows.logRows.keepLogRows(sequence(seq) ... .max) }
 
-  /// The first rows of the log from `sequence` on, some at a time, so that each can be replaced when none is being read.
+  /// Returns a batch, so that each row can be replaced while none is being read.
   package func rows(from sequence: UInt64) throws(StoreError) -> [(sequence: UInt64, box: [UInt8])] {
     var rows: [(UInt64, [UInt8])] = []
     try forEach(from: sequence, most: Self.batch) { (seq, box) throws(StoreError) in rows.append((seq, [UInt8](box))) }

@@ -2,23 +2,21 @@ package import CofferPlatform
 package import CofferStorage
 internal import CofferVaultFormat
 
-/// The outcomes of transactions over two stores. Their rows are not sealed: whoever settles one may have no key.
+/// The outcomes of transactions over two stores. Not sealed, because a program without the key may settle one.
 package struct OutcomeTable {
   let rows: any VaultRows
 
-  /// Most transactions that are remembered as dropped; forged rows cost a commit no more than this.
+  /// The most dropped transactions that are remembered, so that forged rows cost a commit no more than this.
   package static let mostDropped: Int64 = 256
-  /// How long a transaction is remembered as dropped, in milliseconds: a day. A commit that comes later is refused by the agent,
-  /// which asks whether its client still waits; see ``UnlockedVault/commit(_:service:if:)``.
+  /// A dropped transaction is remembered for a day, in milliseconds. The agent refuses a later commit, after asking whether its
+  /// client still waits; see ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
-  /// How long where there are too many, as of a program that crashes again and again. No commit without an agent comes so late:
-  /// its process is dead, and a server ends its statement after seconds.
+  /// How long if there are too many, as from a program that crashes repeatedly. No commit without an agent comes so late: its
+  /// process is dead, and a server ends its statement after seconds.
   static let leastMemory: UInt64 = 60 * 1000
 
-  /// A time beyond the year 280 000 is no time.
   static let times: ClosedRange<Int64> = 0...(1 << 53)
 
-  /// A row of `decided`.
   private struct Entry {
     let outcome: TransactionOutcome
     let time: UInt64
@@ -31,7 +29,7 @@ package struct OutcomeTable {
     try entry(of: transaction)?.outcome
   }
 
-  /// Records that `transaction` is committed, within the write transaction that makes its changes. Repeating it is no error.
+  /// Within the write transaction that makes the changes. A repetition is no error.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/givenUp`` if it was dropped before.
@@ -48,8 +46,8 @@ package struct OutcomeTable {
     }
   }
 
-  /// The outcome of `transaction`, which is dropped if none is recorded. Within a write transaction, to which this always adds a
-  /// change: the found outcome may not be durable because its writer died before the sync, and the commit makes it so.
+  /// The outcome of `transaction`; drops it if none is recorded. Always adds a change: the writer of the found outcome may have
+  /// died before the sync, and this commit makes it durable.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Returns: nil if too many transactions were dropped within a minute. The transaction must still commit, because the
@@ -69,15 +67,11 @@ package struct OutcomeTable {
     return .dropped
   }
 
-  /// Removes the record of `transaction`, if any.
   package func forget(_ transaction: TransactionID) throws(StoreError) {
     try Self.lending(transaction) { (bytes) throws(StoreError) in try rows.outcomeRows.deleteOutcome(of: bytes) }
   }
 
-  /// Looks at every row.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for one that no version wrote, or for more dropped transactions than
-  ///   are remembered.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an invalid row, or too many dropped transactions.
   package func check() throws(StoreError) {
     var dropped: Int64 = 0
     try rows.outcomeRows.forEachOutcome { (_, columns) throws(StoreError) in
@@ -86,8 +80,7 @@ package struct OutcomeTable {
     }
   }
 
-  /// Forgets old drops, along with any other commit. A time in the future came from a wrong clock, and is replaced by the current
-  /// one.
+  /// A time in the future came from a wrong clock, and is replaced by the current one.
   private func expire(_ now: UInt64, after memory: UInt64 = droppedMemory) throws(StoreError) {
     try rows.outcomeRows.expireOutcomes(
       TransactionOutcome.dropped.stored, before: Int64(clamping: now - min(now, memory)), after: Int64(clamping: now + 1))
@@ -123,7 +116,6 @@ package struct OutcomeTable {
 }
 
 extension TransactionOutcome {
-  /// The number in the file.
   fileprivate var stored: Int64 {
     switch self {
     case .committed: 1

@@ -3,9 +3,9 @@ internal import CofferStorage
 package import CofferVaultFormat
 internal import SystemPackage
 
-/// The single rows of a vault, opened or sealed under keys that the caller has.
+/// The single rows of a vault, opened or sealed under the caller's keys.
 package enum StoredParts {
-  /// The header and its digest: of the two copies, the first that fits its own checksum.
+  /// Returns the first of the two copies that fits its own checksum.
   package static func readHeader(_ database: any VaultRows) throws(StoreError) -> (header: VaultHeader, digest: Digest32) {
     var damage: StoreError?
     for copy in [HeaderCopy.first, .second] {
@@ -17,7 +17,6 @@ package enum StoredParts {
     throw damage ?? missing("header", database)
   }
 
-  /// One copy of the header; nil when its row is missing.
   package static func readHeader(
     _ copy: HeaderCopy, _ database: any VaultRows
   ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
@@ -43,7 +42,7 @@ package enum StoredParts {
   ) throws(StoreError) -> DigestTree {
     var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
     try database.forEachDigest(in: nil) { (bucket, bytes) throws(StoreError) in
-      // A bucket without records has no row: one of zeros would change nothing that the root tells of.
+      // A bucket without records has no row. A row of zeros would not change the root.
       guard let digest = Digest32(bytes), digest != .zero else {
         throw tampered("a bucket without records has a digest", database.place)
       }
@@ -54,7 +53,6 @@ package enum StoredParts {
     return tree
   }
 
-  /// Seals `state`, bound to the header, into its row.
   package static func put(
     _ state: VaultState, _ header: VaultHeader, _ headerDigest: Digest32, _ database: any VaultRows,
     _ keys: borrowing Subkeys
@@ -63,14 +61,14 @@ package enum StoredParts {
     try sealed.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try database.putState(bytes) }
   }
 
-  /// What `body` reads from the file, with its refusals said of the file.
+  /// Adds the file's place to the errors of `body`.
   package static func checked<Result: ~Copyable>(
     _ place: VaultPlace, _ body: () throws(FormatError) -> Result
   ) throws(StoreError) -> Result {
     do { return try body() } catch { throw error.storeError(place: place.description) }
   }
 
-  /// The generation that the state's row states in the clear; nil where there is no state to speak of.
+  /// The unsealed number in the state's row; nil if there is no valid state.
   package static func statedGeneration(_ database: any VaultRows) throws(StoreError) -> UInt64? {
     let stated = try database.withState { (bytes) throws(StoreError) -> UInt64? in
       guard bytes.count >= 8 else { return nil }
@@ -79,7 +77,6 @@ package enum StoredParts {
     return stated ?? nil
   }
 
-  /// Checks that both copies of the header are the one with the digest `known`.
   package static func verifyHeaders(of database: any VaultRows, are known: Digest32) throws(StoreError) {
     for copy in [HeaderCopy.first, .second] {
       guard let found = try readHeader(copy, database) else { throw missing("header or its copy", database) }
@@ -112,14 +109,13 @@ package enum StoredParts {
 }
 
 extension SealedSlot {
-  /// The public description of the slot.
   package var summary: SlotSummary {
     SlotSummary(id: SlotSummary.ID(bytes: id.bytes), kind: frame.kind, passes: frame.passes, mebibytes: frame.mebibytes)
   }
 }
 
 extension VaultHeader {
-  /// Refuses to write to a vault of a format that this version reads, and does not know all of.
+  /// Refuses to write to a vault of a later format, which this version may know only in part.
   package func checkWritable(_ place: VaultPlace) throws(StoreError) {
     guard format > VaultFormat.version else { return }
     throw StoreError(

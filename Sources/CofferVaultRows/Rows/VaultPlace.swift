@@ -23,14 +23,11 @@ public struct VaultPlace: Sendable {
 
   private init(_ kind: Kind) { self.kind = kind }
 
-  /// The place that `text` names, as a user writes it: a path, or a URL. A relative path begins at the folder that is current
-  /// when the vault is opened.
+  /// The place that `text` names: a path or a URL. A relative path begins at the current folder when the vault is opened.
   public init(_ text: String) {
     kind = Self.scheme(of: text).map { .server(ServerPlace(scheme: String($0), url: text)) } ?? .file(FilePath(text))
   }
 
-  /// The place of a vault that was found on a server.
-  ///
   /// - Parameter names: the known names of the place, one for each of its hosts.
   package init(found url: String, scheme: String, names: [[UInt8]]) {
     kind = .server(ServerPlace(scheme: scheme, url: url, names: names))
@@ -39,14 +36,13 @@ public struct VaultPlace: Sendable {
   /// The vault in the file at `path`, even if the path looks like a URL.
   public static func file(_ path: FilePath) -> VaultPlace { VaultPlace(.file(path)) }
 
-  /// The mirror at `path` of a vault on a server, made by ``/CofferVault/UnlockedVault/mirror(to:progress:)`` on this machine. It is never
-  /// written: a write throws ``/CofferPlatform/StoreError/Kind/readOnly``. An open mirror stays as it was opened, even during a
-  /// refresh. It is compared with this machine's memory of the mirror, not of the vault: a mirror older than its last refresh is
-  /// ``/CofferPlatform/StoreError/Kind/rolledBack``, and one that this machine has not made
+  /// The mirror at `path` of a vault on a server, made by ``UnlockedVault/mirror(to:progress:)`` on this machine. A write throws
+  /// ``/CofferPlatform/StoreError/Kind/readOnly``. An open mirror stays as it was opened, even during a refresh. A mirror older
+  /// than its last refresh is ``/CofferPlatform/StoreError/Kind/rolledBack``, and one made elsewhere is
   /// ``/CofferPlatform/StoreError/Kind/unproven``.
   public static func mirror(_ path: FilePath) -> VaultPlace { VaultPlace(.mirror(path)) }
 
-  /// The vault's file; nil for a place that is none, as a mirror is.
+  /// The vault's file; nil for a server or a mirror.
   public var path: FilePath? {
     switch kind {
     case .file(let path): path
@@ -54,7 +50,6 @@ public struct VaultPlace: Sendable {
     }
   }
 
-  /// Whether it is a mirror.
   package var isMirror: Bool { mirrored != nil }
 
   private var mirrored: FilePath? {
@@ -64,8 +59,6 @@ public struct VaultPlace: Sendable {
     }
   }
 
-  /// Checks that the vault itself is here, and may be written.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly`` for a mirror.
   package func checkIsNoMirror() throws(StoreError) {
     guard isMirror else { return }
@@ -74,8 +67,6 @@ public struct VaultPlace: Sendable {
       cure: "open the vault itself, once its server can be reached", remedy: .leaveMirror)
   }
 
-  /// The vault's file.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a place on a server, `.readOnly` for a mirror.
   package func file() throws(StoreError) -> FilePath {
     if let path { return path }
@@ -86,7 +77,6 @@ public struct VaultPlace: Sendable {
       cure: "give the path of a file; one that looks like a URL is given with ./ before it")
   }
 
-  /// The place on a server; nil for a file.
   package var server: ServerPlace? {
     switch kind {
     case .file, .mirror: nil
@@ -94,7 +84,7 @@ public struct VaultPlace: Sendable {
     }
   }
 
-  /// The names of the place in a pin's name: the path of a file; one for each host of a server, once it was reached.
+  /// The place's part of a pin's name: the path of a file, or one name for each host of a server, once it was reached.
   package var pinned: [[UInt8]] {
     switch kind {
     case .file(let path): [[UInt8](path.string.utf8)]
@@ -103,30 +93,28 @@ public struct VaultPlace: Sendable {
     }
   }
 
-  /// The URL of a place on a server, as it was given; nil for a file.
   package var url: String? { server?.url }
 
-  /// Checks that a place on a server is one that this program knows how to open, without asking the server.
+  /// Checks that this program can open the place, without asking a server.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed URL,
-  ///   and for one with a password.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed URL or
+  ///   one with a password.
   package func check() throws(StoreError) { if let server { try server.server().check(server.url) } }
 
-  /// Whether both are known to be one place: on one host the same database and name, whatever else their URLs say. For places
-  /// that were opened.
+  /// Whether both are known to be the same database and name on one host, in spite of other differences between the URLs. Both
+  /// must have been opened.
   package func isKnown(as other: VaultPlace) -> Bool { !Set(pinned).isDisjoint(with: other.pinned) }
 
-  /// Calls `body` whenever somebody may have committed to a vault on a server, and again where it throws; nil for a file.
+  /// Calls `body` whenever somebody may have committed to a vault on a server, and again after it throws; nil for a file.
   package func watchServer(_ body: @escaping @Sendable () throws(StoreError) -> Void) throws(StoreError) -> Subscription? {
     guard let server else { return nil }
     return try server.server().watch(server.url, body)
   }
 
-  /// Whether it is on a server of a kind that this program opens vaults on.
   package var isOnKnownServer: Bool { server.map { VaultServers.server(forScheme: $0.scheme) != nil } ?? false }
 
-  /// A turn at a vault on a server; nil while somebody else has it. It is one for all that is in the vault: a lock for each item
-  /// would tell the server which one is meant.
+  /// One turn covers the whole vault, because a lock for each item would tell the server which one is meant. Nil while somebody
+  /// else has it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a file, which is locked itself.
   package func serverTurn() throws(StoreError) -> (any ServerTurn)? {
@@ -137,14 +125,14 @@ public struct VaultPlace: Sendable {
     return try server.server().turn(server.url)
   }
 
-  /// The same place, whichever folder is current when it is opened.
+  /// The same place, independent of the current folder.
   package func absolute() throws(StoreError) -> VaultPlace {
     if let mirrored { return .mirror(try TrustedPath.absolute(mirrored)) }
     guard let path else { return self }
     return .file(try TrustedPath.absolute(path))
   }
 
-  /// The text before `://` in a URL: RFC 3986, 3.1; nil for anything else.
+  /// The scheme of a URL (RFC 3986, 3.1); nil for any other text.
   private static func scheme(of text: String) -> Substring? {
     guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return nil }
     let scheme = text[..<colon]
@@ -160,7 +148,7 @@ public struct VaultPlace: Sendable {
 }
 
 extension VaultPlace: ExpressibleByStringLiteral {
-  /// The place that the literal names, as ``init(_:)`` reads it.
+  /// The place that the literal names, as in ``init(_:)``.
   public init(stringLiteral text: String) { self.init(text) }
 }
 
@@ -185,8 +173,7 @@ extension VaultPlace: Hashable {
 }
 
 extension VaultPlace: CustomStringConvertible {
-  /// The path, or the URL; of one that may hold a password, and of one of a server that this program knows nothing of, the scheme
-  /// alone.
+  /// The path or the URL. Only the scheme if the URL may hold a password, or if its server is unknown to this program.
   public var description: String {
     switch kind {
     case .file(let path), .mirror(let path): path.string
@@ -195,7 +182,7 @@ extension VaultPlace: CustomStringConvertible {
   }
 }
 
-/// A place on a server. One object: an open vault hands its place about at every call.
+/// An open vault passes its place in every call, so this is a class.
 package final class ServerPlace: Sendable {
   let scheme: String
   package let url: String
@@ -216,9 +203,6 @@ package final class ServerPlace: Sendable {
     return true
   }
 
-  /// The library that opens the place.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported``.
   package func server() throws(StoreError) -> any VaultServer {
     if let server = VaultServers.server(forScheme: scheme) { return server }
     throw StoreError(

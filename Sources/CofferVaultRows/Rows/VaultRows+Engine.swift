@@ -4,7 +4,6 @@ package import CofferVaultFormat
 
 // The engine's view of the rows. Inlined, so that the result of a closure is not passed through a generic call.
 extension VaultRows {
-  /// Runs `body` on one state of the rows, isolated from later commits.
   @inline(__always)
   package func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try beginReading()
@@ -17,7 +16,6 @@ extension VaultRows {
     return result
   }
 
-  /// Runs `body` as the only writer; all of its changes are durable when this returns, or none was made.
   @inline(__always)
   package func write<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try beginWriting()
@@ -30,10 +28,10 @@ extension VaultRows {
     return result
   }
 
-  /// Any question: a server answers it after all changes that were sent before, or says which of them it could not make.
+  /// A server answers any question after all earlier changes, or reports the ones that failed.
   package func flush() throws(StoreError) { _ = try logRows.firstLogRow() }
 
-  /// Runs `body` as ``write(_:)`` does, up to the commit: none of its changes is made.
+  /// Runs `body` like ``write(_:)``, but without the commit.
   package func rehearse(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     try beginWriting()
     defer { rollBack() }
@@ -41,7 +39,6 @@ extension VaultRows {
     try flush()
   }
 
-  /// Runs `body`, which touches rows as `work` says, with room for that.
   @inline(__always)
   package func working<Result>(_ work: RowsWork, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     var result: Result?
@@ -50,7 +47,6 @@ extension VaultRows {
     return result
   }
 
-  /// Lends the header to `body`; nil when there is no such row.
   @inline(__always)
   func withHeader<Result>(
     _ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
@@ -60,7 +56,6 @@ extension VaultRows {
     return result
   }
 
-  /// Lends the state to `body`; nil when there is no such row.
   @inline(__always)
   package func withState<Result>(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result? {
     var result: Result?
@@ -68,12 +63,9 @@ extension VaultRows {
     return result
   }
 
-  /// The state, as its row has it.
   package func stateBytes() throws(StoreError) -> [UInt8]? { try withState { (bytes) throws(StoreError) in [UInt8](bytes) } }
 
-  /// Stores a record: a new one, or in place of the one with its index.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when there was none to replace.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` if the record to replace is missing.
   @inline(__always)
   package func put(_ record: SealedRecord, in table: RecordTable = .present, replacing: Bool) throws(StoreError) {
     try lend(record) { (index, columns) throws(StoreError) in
@@ -81,7 +73,6 @@ extension VaultRows {
     }
   }
 
-  /// Stores `record` in place of the one at `former`, another index than its own.
   package func move(_ record: SealedRecord, from former: RecordIndex, in table: RecordTable) throws(StoreError) {
     try former.withBytes { (former) throws(StoreError) in
       try lend(record) { (index, columns) throws(StoreError) in
@@ -108,21 +99,17 @@ extension VaultRows {
     }
   }
 
-  /// Removes the record at `index` of `table`, if there is one.
   @inline(__always)
   package func deleteRecord(at index: RecordIndex, in table: RecordTable = .present) throws(StoreError) {
     try index.withBytes { (index) throws(StoreError) in try deleteRecord(at: index, in: table) }
   }
 
-  /// The outcomes of transactions over two stores.
   @inline(__always)
   package var outcomes: OutcomeTable { OutcomeTable(rows: self) }
-  /// The rows of the log.
   @inline(__always)
   package var log: LogTable { LogTable(rows: self) }
 
-  /// Refuses to write to a vault of a later format, within a transaction, without a key. A damaged header says nothing of its
-  /// format.
+  /// Within a transaction, without a key. A damaged header says nothing of its format.
   package func checkWritable() throws(StoreError) {
     let header: VaultHeader
     do throws(StoreError) { header = try StoredParts.readHeader(self).header } catch {
@@ -132,10 +119,8 @@ extension VaultRows {
     try header.checkWritable(place)
   }
 
-  /// Checks for rows that no look-up meets and that any writer of the rows can add: further rows in the tables of one row, and an
-  /// invalid first number of the log.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered``.
+  /// Checks for rows that no look-up meets and that anyone with write access can add: further rows in the tables of one row, and
+  /// an invalid first number of the log.
   package func checkNothingIsAdded() throws(StoreError) {
     for table in SingleTable.allCases {
       try forEachID(in: table) { (id) throws(StoreError) in
@@ -150,13 +135,11 @@ extension VaultRows {
     }
   }
 
-  /// Removes the rows that ``checkNothingIsAdded()`` and ``OutcomeTable/check()`` find, within a transaction.
   package func removeWhatIsAdded() throws(StoreError) {
     try removeAddedRows(
       keepingLogRows: RowLimits.logRows, times: OutcomeTable.times, mostDropped: OutcomeTable.mostDropped)
   }
 
-  /// Checks the storage beneath the rows. Messages about a file's pages contain its own numbers, and are not repeated.
   package func checkStorage() throws(StoreError) {
     try checkStorage("pages of the file are damaged that hold nothing of the vault's items now")
   }

@@ -3,57 +3,52 @@ package import CofferStorage
 package import CofferVaultFormat
 package import SystemPackage
 
-/// The rows of one vault, in an SQLite file or on a server. A conformance knows no key: the content of the rows is sealed. It
-/// checks type and length of each column, and nothing of its meaning.
+/// The rows of one vault, in an SQLite file or on a server. A conformance has no key: it checks the type and length of each
+/// column, not its meaning.
 ///
-/// Used from one thread at a time. Every read or write happens inside a ``read(_:)`` or ``write(_:)``, which begin and end the
-/// transaction. Bytes are lent for the length of a call. Indices and ids of records have 16 bytes, digests 32.
+/// Used from one thread at a time, inside a ``read(_:)`` or ``write(_:)``, which begin and end the transaction. Bytes are lent
+/// for the length of a call. Indices and ids of records have 16 bytes, digests 32.
 package protocol VaultRows: AnyObject {
-  /// The place of the rows, under its one canonical name.
+  /// The place of the rows, under its canonical name.
   var place: VaultPlace { get }
-  /// Whether it is a file that cannot be written, and so perhaps a copy that somebody inspects.
+  /// Whether it is an unwritable file, and so perhaps a copy under inspection.
   var isUnwritableFile: Bool { get }
-  /// Whether ``removeOldBytes(rewriting:)`` can remove deleted and overwritten bytes from the place.
   var canRemoveOldBytes: Bool { get }
   /// Whether each question costs a round trip, so that ``expect(_:)`` pays.
   var isRemote: Bool { get }
-  /// Whether the last write threw `.outcomeUnknown` because its commit got no answer. The next write then finds the outcome in
-  /// the rows: see ``LostCommit``.
+  /// Whether the last commit got no answer. The next write then finds the outcome in the rows: see ``LostCommit``.
   var hasLostCommit: Bool { get }
 
   // MARK: Transactions
 
-  /// Begins to read one state of the rows, isolated from later commits.
+  /// Begins to read one state of the rows. Later commits stay invisible.
   func beginReading() throws(StoreError)
   func endReading() throws(StoreError)
   /// Begins to write, as the only writer.
   func beginWriting() throws(StoreError)
-  /// Adds the writes of another store in the same database to the next write; nil cancels that. Only rows on a server share a
-  /// transaction.
+  /// Adds the writes of another store in the same database, on a server, to the next write; nil cancels that.
   func accompany(with companion: (any CompanionWrites)?)
-  /// Sends the changes of the write to their place, so that a lack of space there fails now and not in the commit.
+  /// Sends the changes to their place, so that a lack of space there fails now and not in the commit.
   func flush() throws(StoreError)
   /// Makes all changes of the write durable.
   ///
   /// - Throws: `.outcomeUnknown` if the rows alone cannot show the outcome; after any other error no change was made.
   func commit() throws(StoreError)
-  /// Ends a failed transaction. Nothing of it was made, or comes back later.
+  /// Ends a failed transaction. None of its changes comes back later.
   func rollBack()
-  /// Ends it. Every later call throws ``/CofferPlatform/StoreError/Kind/closed``.
+  /// Ends the connection. Later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
   func close()
-  /// Ends it, and removes the place, which was just made and is still unknown to everybody. If it cannot be removed, it stays
-  /// whole.
+  /// Removes the new place, which nobody else knows yet. If it cannot be removed, it stays whole.
   func discard()
 
   // MARK: What others did
 
-  /// Within a transaction: a number that changes with each commit by others, and never with commits made here.
+  /// Changes with each commit by others, never with commits made here. Within a transaction.
   func dataVersion() throws(StoreError) -> Int64
-  /// Within a transaction, after ``dataVersion()`` changed: checks the tables again.
+  /// Checks the tables again. Called within a transaction, after ``dataVersion()`` changed.
   func recheckSchema() throws(StoreError)
-  /// Whether the place still leads to these rows.
   func isInPlace() throws(StoreError) -> Bool
-  /// Announces the rows that are read next, one by one, so that a server can be asked for all of them at once.
+  /// Announces reads, so that a server can be asked for all of them at once.
   func expect(_ rows: ExpectedRows) throws(StoreError)
 
   // MARK: Header, state and digests
@@ -71,50 +66,41 @@ package protocol VaultRows: AnyObject {
 
   // MARK: Records
 
-  /// Lends the record at `index`, if there is one.
   func lendRecord(
     at index: UnsafeRawBufferPointer, in table: RecordTable, _ part: RecordPart,
     _ body: (borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError)
-  /// Lends every record with its index, ascending.
   func forEachRecord(
     in table: RecordTable, _ body: (_ index: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError)
-  /// Lends index and id of each record of `bucket`, ascending. The scans of all buckets together see every row, even one with an
-  /// invalid index.
+  /// Ascending. The scans of all buckets together see every row, even one with an invalid index.
   func forEachIndex(
     inBucket bucket: Int, _ body: (_ index: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
-  /// Stores a record.
   func putRecord(
     at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, over standing: RecordPlace
   ) throws(StoreError)
   func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError)
 
-  /// The log.
   var logRows: any LogRows { get }
-  /// Outcomes of transactions over two stores.
   var outcomeRows: any OutcomeRows { get }
 
   // MARK: The place as a whole
 
-  /// Calls `body` with each id in a table of one row.
   func forEachID(in table: SingleTable, _ body: (Int64) throws(StoreError) -> Void) throws(StoreError)
-  /// Removes rows that no vault has: in the tables of one row, in the log, and outcomes outside the given bounds.
+  /// Removes further rows in the tables of one row, those of the log outside `kept`, and outcomes outside the given bounds.
   func removeAddedRows(keepingLogRows kept: ClosedRange<Int64>, times: ClosedRange<Int64>, mostDropped: Int64) throws(StoreError)
-  /// Checks the storage beneath the rows, as far as possible, and reports `what` as damaged.
+  /// Checks the storage beneath the rows, and reports `what` as damaged.
   func checkStorage(_ what: String) throws(StoreError)
-  /// Runs `body` with the memory that `work` needs.
   func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError)
-  /// Writes a copy of this moment's rows to a new vault file, and checks it by opening it.
+  /// Checks the copy by opening it.
   ///
   /// - Parameter progress: called now and then with the amount copied and the total.
   func backUp(to file: FilePath, progress: (Int, Int) -> Void) throws(StoreError)
-  /// Keeps a copy of the rows beside them, unchecked, and returns its place.
+  /// Keeps an unchecked copy of the rows beside them.
   func keepCopy() throws(StoreError) -> VaultPlace
-  /// The size of the place in bytes.
   func storedBytes() throws(StoreError) -> Int64
-  /// Removes the remains of deleted rows, outside any transaction.
+  /// Removes the remains of deleted rows. Called outside any transaction.
   ///
   /// - Parameter rewriting: whether to rewrite everything for that.
   func removeOldBytes(rewriting: Bool) throws(StoreError)
@@ -122,61 +108,50 @@ package protocol VaultRows: AnyObject {
 
 /// The rows of a vault's log. Their numbers are 0 or more, unless they were forged.
 package protocol LogRows {
-  /// Lends the rows from `first` on, ascending, at most `most` of them.
+  /// Lends at most `most` rows, ascending.
   func forEachLogRow(
     from first: Int64, most: Int?, _ body: (_ seq: Int64, _ box: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
   func lendLogRow(_ seq: Int64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError)
-  /// The number of the first row; nil if there is none.
   func firstLogRow() throws(StoreError) -> Int64?
-  /// Adds a row under an unused number.
   func appendLogRow(_ seq: Int64, _ box: UnsafeRawBufferPointer) throws(StoreError)
-  /// Stores a row in place of the current one.
   func putLogRow(_ seq: Int64, _ box: UnsafeRawBufferPointer) throws(StoreError)
-  /// Removes the rows whose numbers are not in `kept`.
   func keepLogRows(_ kept: ClosedRange<Int64>) throws(StoreError)
 }
 
-/// The vault's record of transactions over two stores.
 package protocol OutcomeRows {
-  /// The outcome of the transaction with these 16 bytes.
+  /// - Parameter transaction: 16 bytes.
   func outcome(of transaction: UnsafeRawBufferPointer) throws(StoreError) -> OutcomeColumns?
   func putOutcome(_ outcome: OutcomeColumns, of transaction: UnsafeRawBufferPointer) throws(StoreError)
   func deleteOutcome(of transaction: UnsafeRawBufferPointer) throws(StoreError)
-  /// Lends each outcome with its transaction, in no order.
   func forEachOutcome(_ body: (UnsafeRawBufferPointer, OutcomeColumns) throws(StoreError) -> Void) throws(StoreError)
-  /// The number of outcomes with that number.
   func countOutcomes(_ outcome: Int64) throws(StoreError) -> Int64
-  /// Removes outcomes with that number from before `time`, and gives those from after `limit` that time.
+  /// Removes old outcomes, and gives those from after `limit` the time `time`.
   func expireOutcomes(_ outcome: Int64, before time: Int64, after limit: Int64) throws(StoreError)
 }
 
-/// Which of the two equal copies of the header.
 package enum HeaderCopy: Sendable {
-  /// Row 1 of `header`.
   case first
   /// Row 2 of `header_copy`, used if the first is damaged.
   case second
 }
 
-/// The columns of a record to read. A value that is not asked for costs nothing.
+/// The columns of a record to read. An omitted value costs nothing.
 package enum RecordPart: Sendable {
   case metadata, all
 }
 
-/// The tables with one row, which has a fixed id.
 package enum SingleTable: String, CaseIterable, Sendable {
   case header
   case headerCopy = "header_copy"
   case state
 
-  /// The id of the row.
   package var id: Int64 { self == .headerCopy ? 2 : 1 }
 }
 
-/// A record as it lies in its place, lent for the length of a call.
+/// A stored record, lent for the length of a call.
 package struct RecordColumns: ~Copyable {
-  /// 16 bytes.
+  /// The id has 16 bytes.
   package let rid: UnsafeRawBufferPointer
   /// The sealed metadata with its tag.
   package let meta: UnsafeRawBufferPointer
@@ -190,13 +165,11 @@ package struct RecordColumns: ~Copyable {
   }
 }
 
-/// The row in the place where a record is stored.
 package enum RecordPlace {
-  /// No row, as far as known.
   case free
-  /// The record to replace, which must exist.
+  /// A record that must exist and is replaced.
   case taken
-  /// No row. The record replaces the one at another index, which must exist.
+  /// The record replaces the one at another index, which must exist.
   case moved(from: UnsafeRawBufferPointer)
 }
 
@@ -210,43 +183,35 @@ package struct OutcomeColumns: Sendable {
   }
 }
 
-/// Rows that are about to be read.
 package enum ExpectedRows: Sendable {
   /// The lists of all buckets of a table, with at most so many entries.
   case lists(RecordTable, most: Int)
   /// The records of a table, ascending by index.
   case records(RecordTable, RecordPart)
   /// In the next transaction, the current record at an index, and perhaps the list of its bucket. If others have committed since,
-  /// also the rows of the log from a number on, at most so many. Announced before the transaction.
+  /// also at most so many rows of the log from a number on.
   case item([UInt8], list: Bool, log: (first: UInt64, most: Int))
-  /// Only rows that are asked for.
   case single
 }
 
-/// The way in which a body uses rows.
 package enum RowsWork: Sendable {
-  /// It writes nearly all of them, in random order.
+  /// Writes nearly all rows, in random order.
   case rewriting
-  /// It reads many of them in order, and each of them once.
+  /// Reads many rows once each, in order.
   case scanning
 }
 
-/// Bounds of a vault's rows.
 package enum RowLimits {
-  /// Bytes in one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by at most an eighth,
-  /// and a description of 64 KiB.
+  /// In one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by at most an eighth, and a
+  /// description of 64 KiB.
   package static let rowBytes = 4 * 1024 * 1024
-  /// Bytes of an index and of a revision's id.
   package static let indexBytes = 16
-  /// A sealed text has at least a tag, and at most a row.
+  /// A sealed text has at least a tag.
   package static let sealedBytes = 16...rowBytes
   package static let digestBytes = 32
-  /// Bytes in a header.
   package static var headerBytes: ClosedRange<Int> { 1...VaultHeader.largest }
-  /// Bytes in a state.
   package static var stateBytes: ClosedRange<Int> { 1...VaultState.largest }
   package static let transactionBytes = 16
   package static var buckets: Int { DigestTree.buckets }
-  /// Numbers of rows of the log.
   static let logRows: ClosedRange<Int64> = 0...Int64(FileCounter.most)
 }

@@ -4,7 +4,6 @@ internal import CofferStorage
 internal import CofferVaultFormat
 
 extension Connection {
-  /// The statements that every connection keeps prepared.
   package enum Verb: Int, CaseIterable {
     case begin, beginWriting, commit, rollback, dataVersion
 
@@ -29,22 +28,20 @@ extension Connection {
     }
   }
 
-  /// Runs `body` on one state of the database, that of its first statement, isolated from later commits.
+  /// Runs `body` on the state of the database at its first statement, isolated from later commits.
   func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try transaction(.begin, body) { () throws(StoreError) in try end() }
   }
 
-  /// Runs `body` as the only writer of the database. Its changes are durable once this returns. If it throws, nothing was
-  /// changed, and nothing comes back later.
-  ///
-  /// - Throws: the error of `body`, and those of ``commit(wasMade:)``.
+  /// Runs `body` as the only writer. Its changes are durable once this returns. After an error nothing was changed, and nothing
+  /// comes back later.
   package func write<Result: ~Copyable>(
     _ body: () throws(StoreError) -> Result, wasMade: () throws(StoreError) -> Bool?
   ) throws(StoreError) -> Result {
     try transaction(.beginWriting, body) { () throws(StoreError) in try commit(wasMade: wasMade) }
   }
 
-  /// Ends a transaction that changed nothing, or of which nothing is to be asked when it fails.
+  /// Ends a transaction that changed nothing, or whose failure needs no inquiry.
   func end() throws(StoreError) {
     let code = step(.commit)
     guard code != SQLITE_DONE else { return }
@@ -53,12 +50,9 @@ extension Connection {
     throw error
   }
 
-  /// Commits the current write.
-  ///
-  /// - Parameter wasMade: whether the file now has the changes; nil if that cannot be told. Asked in a transaction of its own if
-  ///   SQLite says that the commit failed.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` if another process kept the lock for too long, `.noSpace`, `.readOnly`,
-  ///   `.io`; `.outcomeUnknown` if a commit failed and the file shows neither outcome.
+  /// - Parameter wasMade: whether the file now has the changes; nil if that is unknown. Called in its own transaction after a
+  ///   failed commit.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` if a commit failed and the file shows neither outcome.
   func commit(wasMade: () throws(StoreError) -> Bool?) throws(StoreError) {
     let code = step(.commit)
     guard code != SQLITE_DONE else { return }
@@ -67,22 +61,21 @@ extension Connection {
     try settle(commitThatFailed: code, error, wasMade)
   }
 
-  /// Returns if the commit that failed with `code` is in effect all the same, durably; otherwise throws.
+  /// Returns if the commit that failed with `code` is nevertheless in effect, durably.
   ///
-  /// A failed commit may be in the file whole: its frames are in the write-ahead log and only their sync failed, and the next
-  /// process that recovers the log would find them valid. A small commit that succeeds is written over them, and their checksums
-  /// no longer follow from the frames before (sqlite.org/fileformat2.html, 4.1). With a rollback journal, the commit may be made
-  /// and only its journal's removal not be durable; the small commit makes and removes a journal of its own.
+  /// All frames of a failed commit may be in the write-ahead log: only their sync failed, and the next recovery would find them
+  /// valid. A small commit overwrites them, and breaks the chain of their checksums (sqlite.org/fileformat2.html, 4.1). With a
+  /// rollback journal, the removal of the journal may not be durable; the small commit makes and removes its own.
   ///
   /// - Throws: `error` if nothing of the commit is left; `.outcomeUnknown` if the small commit fails too.
   func settle(
     commitThatFailed code: Int32, _ error: StoreError, _ wasMade: () throws(StoreError) -> Bool?
   ) throws(StoreError) {
-    // Another process's lock stood in the way, before anything was written.
+    // Another process held the lock, and nothing was written.
     guard code & 0xff != SQLITE_BUSY else { throw error }
     let made: Bool?
     do throws(StoreError) { made = try overwrite(wasMade) } catch {
-      // Without room for its last frame a commit has no mark, and nobody takes it for one.
+      // Without room for its last frame a commit has no mark.
       made = usesWriteAheadLog && code & 0xff == SQLITE_FULL ? false : nil
     }
     switch made {
@@ -98,7 +91,7 @@ extension Connection {
   private func overwrite(_ wasMade: () throws(StoreError) -> Bool?) throws(StoreError) -> Bool? {
     try transaction(.beginWriting) { () throws(StoreError) -> Bool? in
       let made = try wasMade()
-      // SQLite writes the page of this number whether or not it changes.
+      // SQLite writes this number's page even if it does not change.
       try execute("PRAGMA user_version=\(try number("PRAGMA user_version"))")
       return made
     } end: { () throws(StoreError) in
@@ -106,7 +99,6 @@ extension Connection {
     }
   }
 
-  /// Runs `body` between `verb` and `end`. Where it fails, the transaction is rolled back.
   private func transaction<Result: ~Copyable>(
     _ verb: Verb, _ body: () throws(StoreError) -> Result, end: () throws(StoreError) -> Void
   ) throws(StoreError) -> Result {
@@ -120,28 +112,26 @@ extension Connection {
     return result
   }
 
-  /// Writes the pages that the write under way has changed to the log or the file, without its mark: whoever rolls back takes
-  /// them back.
+  /// Writes the changed pages without the commit mark. A rollback undoes them.
   func flush() throws(StoreError) {
     try checkOpen()
     let code = sqlite3_db_cacheflush(handle)
     guard code == SQLITE_OK else { throw failure(code, "write ahead of the commit") }
   }
 
-  /// Begins a transaction.
   func begin(_ verb: Verb) throws(StoreError) {
     try checkOpen()
     guard sqlite3_get_autocommit(handle) != 0 else {
       throw StoreError(
         .reentrant, "a transaction was begun inside another", place: place, cure: "use the one that is under way")
     }
-    // Without a write-ahead log SQLite looks for a journal to roll back at every transaction, not only at the first.
+    // Without a write-ahead log SQLite looks for a journal to roll back at every transaction.
     if !usesWriteAheadLog { try SideFiles.check(beside: path, usesWriteAheadLog: false) }
     try perform(verb)
   }
 
-  /// Ends a transaction that failed; after some errors (a full disk, no memory) SQLite has done so itself. If even that fails,
-  /// the connection is closed, so that no later call commits half a change.
+  /// Unless SQLite already did so, as after a full disk. If even that fails, the connection is closed, so that no later call
+  /// commits half a change.
   func rollBack() {
     guard isOpen, sqlite3_get_autocommit(handle) == 0 else { return }
     do throws(StoreError) { try perform(.rollback) } catch { close() }

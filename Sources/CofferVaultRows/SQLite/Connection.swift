@@ -4,32 +4,28 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import SystemPackage
 
-/// One connection to a database file, with every defence that SQLite has switched on.
+/// One connection to a database file, with all of SQLite's defenses on.
 ///
-/// Not `Sendable`: SQLite is opened without its own mutexes (`SQLITE_OPEN_NOMUTEX`), so whoever holds a connection uses it from
-/// one thread at a time. It must not be used in a forked child.
+/// Not `Sendable`: SQLite runs without its own mutexes (`SQLITE_OPEN_NOMUTEX`). Must not be used in a forked child.
 package final class Connection {
-  /// How a database is opened.
   package enum Access {
     case readWrite
-    /// Writes nothing to the database; works on a medium that cannot be written.
+    /// Also works on a read-only medium.
     case readOnly
   }
 
-  /// The options of a connection.
   package struct Options {
     var access = Access.readWrite
-    /// How long a call waits for another process's lock, in milliseconds: long enough for a rotation of a large vault.
+    /// The wait for another process's lock, in milliseconds: long enough for a rotation of a large vault.
     var busyMilliseconds: Int32 = 30_000
-    /// Whether it has the file for itself while it is open: SQLite then needs no memory that it shares with others, for which
-    /// there must be room on the disk. Whoever else asks waits.
+    /// Whether it locks all others out. SQLite then needs no shared memory, for which the disk may have no room.
     var isAlone = false
-    /// Whether it is a mirror: nobody writes to the file, and a refresh may replace it at any time. An open mirror stays as it
-    /// was, and SQLite keeps nothing beside it, which would be taken for a part of the next file.
+    /// Nobody writes to a mirror, and a refresh may replace it at any time. An open mirror stays as it was, and SQLite keeps
+    /// nothing beside it, which would be taken for a part of the next file.
     var isMirror = false
-    /// The error for a folder in which others may make files: nothing beside the file is read then, and a write throws this.
+    /// The error for a folder in which others may make files. Nothing beside the file is read then, and a write throws this.
     var openFolder: StoreError?
-    /// The name of the virtual file system below ``ConnectionFiles``; nil for the system's files.
+    /// The virtual file system below ``ConnectionFiles``; nil for the system's files.
     var fileSystem: String?
   }
 
@@ -41,21 +37,19 @@ package final class Connection {
   package private(set) var isOpen = true
   private let process = getpid()
   private var verbs: [OpaquePointer] = []
-  /// Whether commits go to a write-ahead log, and not through a rollback journal.
   package var usesWriteAheadLog = false
 
   var path: FilePath { file.path }
-  /// The path, for messages.
   var place: String { path.string }
 
-  /// Opens `file`, whose side files were checked, and sets all that can be set before its tables are known.
+  /// Opens `file`, whose side files must have been checked.
   package init(_ file: consuming DatabaseFile, _ options: Options = Options()) throws(StoreError) {
     files = try ConnectionFiles(of: file.path, over: options.fileSystem)
     handle = try Self.open(file.path, options, files)
     limit = StepLimit(handle, of: file.path)
     self.file = file
     self.options = options
-    // Everything is initialized: a throw from here on runs deinit, which closes.
+    // From here on a throw runs deinit, which closes.
     guard try self.file.isInPlace() else {
       throw StoreError(.busy, "the file was replaced while it was opened", place: place, cure: "try again")
     }
@@ -65,27 +59,26 @@ package final class Connection {
 
   deinit { close() }
 
-  /// Ends every statement and the connection. Statements that are still held throw ``/CofferPlatform/StoreError/Kind/closed``
-  /// from now on.
+  /// Ends every statement and the connection. Statements that are still held then throw
+  /// ``/CofferPlatform/StoreError/Kind/closed``.
   func close() {
     guard isOpen else { return }
     isOpen = false
-    // In a forked child the handle is the parent's: closing it here could empty and remove a log that the parent still writes.
+    // The handle of a forked child belongs to the parent. Closing it could empty and remove a log that the parent still writes.
     guard getpid() == process else { return }
     while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
     limit.end(handle)
-    // A removed log goes with its descriptor: SQLite would copy it over later writes of others, and remove theirs.
+    // A removed log goes with its descriptor. SQLite would copy it over later writes of others, and remove theirs.
     if !isLogInPlace { _ = coffer_sqlite3_db_config_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil) }
-    // What cannot be closed, as a copy of it is under way, goes on to use its files.
+    // A connection whose copy is under way cannot be closed, and still uses its files.
     if sqlite3_close(handle) == SQLITE_OK { files.close() }
   }
 
-  /// False also where nobody can tell.
+  /// False also if that is unknown.
   private var isLogInPlace: Bool {
     do throws(StoreError) { return try files.isLogInPlace() } catch { return false }
   }
 
-  /// Compiles one statement, to be kept.
   func prepare(_ sql: String) throws(StoreError) -> OpaquePointer {
     try checkOpen()
     var statement: OpaquePointer?
@@ -94,14 +87,12 @@ package final class Connection {
     return statement
   }
 
-  /// Runs one of the statements that every connection keeps.
   func perform(_ verb: Verb) throws(StoreError) {
     try checkOpen()
     let code = step(verb)
     guard code == SQLITE_DONE else { throw failure(code, verb.doing) }
   }
 
-  /// Runs one of the statements that every connection keeps, on a connection that is open, and returns SQLite's result code.
   func step(_ verb: Verb) -> Int32 {
     guard isOpen else { return SQLITE_MISUSE }
     let statement = verbs[verb.rawValue]
@@ -110,7 +101,7 @@ package final class Connection {
     return code
   }
 
-  /// Changes whenever another connection, of any process, has committed since; never through this one's own commits.
+  /// Changes after a commit by another connection of any process, never after this one's own.
   func dataVersion() throws(StoreError) -> Int64 {
     try checkOpen()
     let statement = verbs[Verb.dataVersion.rawValue]
@@ -120,8 +111,8 @@ package final class Connection {
     return sqlite3_column_int64(statement, 0)
   }
 
-  /// Changes whenever the knowledge of the file's pages is outdated by a commit. Unlike ``dataVersion()``, it can be asked while
-  /// the file's whole content is being replaced, as it runs no statement (sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
+  /// Changes whenever a commit outdates the cached pages. It runs no statement, and so works while the whole file is being
+  /// replaced (sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
   package func pagerVersion() throws(StoreError) -> UInt32 {
     try checkOpen()
     var version: UInt32 = 0
@@ -130,7 +121,6 @@ package final class Connection {
     return version
   }
 
-  /// The error of a call that has just returned `code`.
   func failure(_ code: Int32, _ doing: String) -> StoreError {
     if files.wasAskedForAnotherFile { return SideFiles.namesAnotherFile(path) }
     guard code & 0xff != SQLITE_INTERRUPT else {
@@ -162,7 +152,7 @@ package final class Connection {
     _ path: FilePath, _ options: Options, _ files: ConnectionFiles
   ) throws(StoreError) -> OpaquePointer {
     try checkLibrary(path)
-    // Extended result codes from the first call on: the plain ones do not tell a full disk from a broken one.
+    // The plain result codes do not tell a full disk from a broken one.
     var flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     flags |= options.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var name = path.string

@@ -4,31 +4,28 @@ internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// What SQLite can reach through one connection: the database, its side files, and nothing else.
+/// The files that SQLite can reach through one connection: the database and its side files.
 ///
-/// A rollback journal may end in the name of a *super-journal*, any file at all, which SQLite looks for, reads and deletes when
-/// it rolls the journal back (sqlite.org/atomiccommit.html, 5). ``SideFiles`` refuses such a journal, but SQLite looks at it
-/// later than the check does, and who can write the folder can exchange the two in between. So each connection has a virtual file
-/// system (sqlite.org/vfs.html) of its own, over the system's, that knows no other names. Pages that it reads go through
-/// ``PageCheck``.
+/// A rollback journal may end in the name of a *super-journal*, any file, which SQLite reads and deletes during rollback
+/// (sqlite.org/atomiccommit.html, 5). ``SideFiles`` refuses such a journal, but anyone with write access to the folder can
+/// exchange it after the check. So each connection has its own virtual file system (sqlite.org/vfs.html), which knows no other
+/// names. Its pages go through ``PageCheck``.
 package final class ConnectionFiles {
-  /// The name under which SQLite finds this.
   let name: UnsafeMutablePointer<CChar>
-  /// Whether SQLite asked for a file that is none of a vault's, which only a journal can have named.
+  /// Whether SQLite asked for a file outside the vault, which only a journal can have named.
   package private(set) var wasAskedForAnotherFile = false
-  /// What stood in the place of the write-ahead log, and of the memory beside it, when SQLite opened the one and was seen to have
-  /// the other; nil where it has none open.
+  /// The identities of the log and its shared memory when SQLite opened them; nil when no log is open.
   private var log: [String: FileIdentity?]?
 
   private let base: UnsafeMutablePointer<sqlite3_vfs>
   private let system: UnsafeMutablePointer<sqlite3_vfs>
   private let database: String
-  /// Those of each of ``kinds``, in their order.
+  /// One for each of ``kinds``, in their order.
   private let methods: UnsafeMutablePointer<CheckedMethods>
 
-  /// The files of the database at `path`, which is absolute and free of links.
-  ///
-  /// - Parameter fileSystem: the name of the virtual file system below; nil for the system's files.
+  /// - Parameters:
+  /// - path: absolute and without links.
+  /// - fileSystem: the virtual file system below; nil for the system's files.
   package init(of path: FilePath, over fileSystem: String?) throws(StoreError) {
     guard let base = sqlite3_vfs_find(fileSystem) else {
       throw StoreError(
@@ -41,7 +38,6 @@ package final class ConnectionFiles {
       (methods + place).initialize(to: CheckedMethods(isUnchecked: !kind.hasPages))
     }
     system = .allocate(capacity: 1)
-    // Unique as long as it is in use.
     let unique = "coffer-\(UInt(bitPattern: system))"
     name = .allocate(capacity: unique.utf8.count + 1)
     unique.withCString { name.initialize(from: $0, count: unique.utf8.count + 1) }
@@ -51,8 +47,8 @@ package final class ConnectionFiles {
     guard code == SQLITE_OK else { throw StoreError(sqlite: code, "prepare the files", on: nil, place: path) }
   }
 
-  /// Ends it, once no connection uses it any more. Without this call its memory stays: a connection that could not be closed, or
-  /// belongs to the process that this one was forked from, still points there.
+  /// Must be unused. Otherwise its memory stays: a connection that could not be closed, or that a fork copied, still points
+  /// there.
   func close() {
     sqlite3_vfs_unregister(system)
     system.deallocate()
@@ -60,8 +56,7 @@ package final class ConnectionFiles {
     methods.deallocate()
   }
 
-  /// Whether the write-ahead log that SQLite has open still has its name: one that was removed takes commits which nobody will
-  /// read. Within a transaction.
+  /// Whether the open log still has its name: nobody will read the commits in a removed log. Called within a transaction.
   func isLogInPlace() throws(StoreError) -> Bool {
     guard let log else { return true }
     for suffix in ["-wal", "-shm"] {
@@ -75,7 +70,7 @@ package final class ConnectionFiles {
     return true
   }
 
-  /// From now on pages are read unchecked: for a copy of the file as it is, which looks into none.
+  /// Turns the check of pages off for a copy of the file, which interprets no page.
   func readsPagesUnchecked(_ isUnchecked: Bool) {
     for kind in Self.kinds.indices where Self.kinds[kind].hasPages { methods[kind].isUnchecked = isUnchecked }
   }
@@ -125,8 +120,6 @@ package final class ConnectionFiles {
 }
 
 extension ConnectionFiles {
-  /// What kinds of file SQLite opens by a name, what that is beside the database's own, and whether pages are read from it that
-  /// it believes.
   fileprivate static let kinds: [(flag: Int32, suffix: String, hasPages: Bool)] = [
     (SQLITE_OPEN_MAIN_DB, "", true), (SQLITE_OPEN_MAIN_JOURNAL, "-journal", false), (SQLITE_OPEN_WAL, "-wal", true),
   ]
@@ -140,7 +133,7 @@ extension ConnectionFiles {
     if let name {
       guard let kind, isNamed(name, Self.kinds[kind].suffix) else { return refuse() }
     }
-    // A file without a name is a temporary one of SQLite's that nobody else can name: a statement needs it to undo itself.
+    // A file without a name is a temporary one that a statement needs to undo itself. Nobody else can name it.
     let code = base.pointee.xOpen(base, name, file, flags, given)
     guard code == SQLITE_OK, let kind, let file else { return code }
     file.pointee.pMethods = CheckedMethods.put(over: file.pointee.pMethods, at: methods + kind)
@@ -154,7 +147,6 @@ extension ConnectionFiles {
     return base.pointee.xDelete(base, name, syncsFolder)
   }
 
-  /// The file's identity; nil if there is none, or it cannot be told.
   private func identity(of name: UnsafePointer<CChar>?) -> FileIdentity? {
     guard let name else { return nil }
     do throws(StoreError) { return try Stat.ofLink(FilePath(platformString: name))?.identity } catch { return nil }
@@ -175,7 +167,6 @@ extension ConnectionFiles {
     return SideFiles.suffixes.contains { isNamed(name, $0) }
   }
 
-  /// Whether `name` is the database's with `suffix`, byte by byte.
   private func isNamed(_ name: UnsafePointer<CChar>, _ suffix: String) -> Bool {
     let count = database.utf8.count
     return database.withCString { strncmp($0, name, count) } == 0 && suffix.withCString { strcmp($0, name + count) } == 0

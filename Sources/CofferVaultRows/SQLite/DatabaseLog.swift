@@ -2,7 +2,6 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 
-/// The log of a vault in a file.
 struct DatabaseLog: LogRows {
   let database: VaultDatabase
 
@@ -45,7 +44,6 @@ struct DatabaseLog: LogRows {
   }
 }
 
-/// The outcomes in a file of transactions over two stores.
 struct DatabaseOutcomes: OutcomeRows {
   let database: VaultDatabase
 

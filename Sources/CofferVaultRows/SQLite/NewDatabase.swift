@@ -3,15 +3,15 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import SystemPackage
 
-/// Makes a database file that is there whole or not at all: it is written under another name in the same folder, and gets its own
-/// when it is complete and durable. A process that dies before leaves a hidden file that is in nobody's way.
+/// Makes a complete database file or none, under another name in the same folder until it is complete and durable. A process that
+/// dies before that leaves a hidden, harmless file.
 struct NewDatabase: ~Copyable {
   private let target: FilePath
   private let draft: Draft
 
-  /// A draft for `path`, whose folder is made where it is missing.
+  /// Makes the folder if it is missing.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when something stands there, or a side file of what stood there.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` also for a left-over side file.
   init(at path: FilePath) throws(StoreError) {
     let target = try VaultFile(path).made()
     guard try Stat.ofLink(target) == nil else { throw Self.taken(target) }
@@ -21,15 +21,15 @@ struct NewDatabase: ~Copyable {
     self.draft = draft
   }
 
-  /// Lets `fill` write the draft, then gives it its name. Its last state is in the file alone, ready for a write-ahead log
-  /// where the file system allows one.
+  /// Lets `fill` write the draft, then gives it its name. All of its content is then in the file alone, ready for a write-ahead
+  /// log if the file system allows one.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` also when the name is given and a power loss may take it, of which
-  ///   ``OpenFolder/synchronize()`` tells; otherwise nothing is left behind.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` also if the name is given but may not survive a power loss; after any
+  ///   other error nothing is left behind.
   func make(
     _ options: Connection.Options, _ fill: (Connection) throws(StoreError) -> Void
   ) throws(StoreError) -> FilePath {
-    // Opened first: a folder that cannot be refuses before there is a file.
+    // Opened first, so that an unusable folder fails before there is a file.
     let folder = try OpenFolder(of: target, SystemCalls())
     try fillDraft(options, fill)
     try name()

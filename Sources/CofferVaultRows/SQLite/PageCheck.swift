@@ -1,24 +1,22 @@
 internal import CCofferSQLite
 internal import CofferVaultFormat
 
-/// Looks at the pages of a database as SQLite reads them, before it believes them.
+/// Checks the pages of a database before SQLite trusts them.
 ///
-/// Two things that a page says cost SQLite time and memory out of all proportion to the file, whatever limits a connection has.
-/// It reads the whole content of a tree's cell to compare a key with it, and the pages that a cell goes on over may lead back to
-/// themselves, so that a few hundred bytes stand for 2 GiB. And it compiles every row of the schema before it answers anything.
-/// Source: SQLite, "Database File Format", 1.6 and 2.6.
+/// Two parts of a page can cost SQLite time and memory out of all proportion, whatever its limits. It reads the whole content of
+/// a tree's cell to compare a key, and the cell's overflow pages may form a loop, so that a few hundred bytes stand for 2 GiB. It
+/// also compiles every row of the schema. Source: SQLite, "Database File Format", 1.6 and 2.6.
 enum PageCheck {
   private static let magic: StaticString = "SQLite format 3\0"
-  /// Where the tree of page 1 begins.
   private static let fileHeader = 100
 
-  /// Whether `page` may be handed to SQLite. A page outside the trees may: its first byte is the highest of a page's number, 0 in
-  /// every file of fewer than 2^24 pages (``Limits/mostPages``).
+  /// A page outside the trees is accepted: its first byte is the highest of a page number, 0 in every file of fewer than 2^24
+  /// pages (``Limits/mostPages``).
   static func accepts(_ page: UnsafeRawBufferPointer) -> Bool {
     let isFirst = page.prefix(magic.utf8CodeUnitCount).elementsEqual(UnsafeRawBufferPointer(start: magic.utf8Start, count: 16))
     let start = isFirst ? fileHeader : 0
     switch page[start] {
-    // A vault's schema has eight short rows and fits on page 1. A tree that goes on elsewhere has more.
+    // A vault's schema has eight short rows and fits on page 1.
     case 0x05: return !isFirst
     case 0x0D: return hasShortCells(page, start, pointers: 8, payload: 0, most: isFirst ? page.count : Limits.rowBytes)
     case 0x0A: return hasShortCells(page, start, pointers: 8, payload: 0, most: Limits.rowBytes)
@@ -27,8 +25,7 @@ enum PageCheck {
     }
   }
 
-  /// Whether no cell of the tree's page has a content of more than `most` bytes. What points beyond the page is left to SQLite,
-  /// which looks at that itself (`cell_size_check`).
+  /// SQLite itself checks pointers beyond the page (`cell_size_check`).
   private static func hasShortCells(
     _ page: UnsafeRawBufferPointer, _ start: Int, pointers: Int, payload: Int, most: Int
   ) -> Bool {
@@ -37,7 +34,7 @@ enum PageCheck {
     for index in 0..<count {
       let cell = word(page, first + 2 * index) + payload
       guard cell < page.count else { continue }
-      // One byte for up to 127, which most cells are not, and two for up to 16 383, which nearly all are.
+      // Most cells have one length byte, for up to 127; nearly all others have two, for up to 16 383.
       if page[cell] < 0x80 { continue }
       guard length(page, cell) <= most else { return false }
     }
@@ -48,8 +45,8 @@ enum PageCheck {
     Int(page[offset]) << 8 | Int(page[offset + 1])
   }
 
-  /// The number of up to nine bytes at `offset`: seven bits in each, the highest first, and all eight of the ninth. Of one that
-  /// is longer than any content may be, only that it is.
+  /// Up to nine bytes: seven bits in each, the highest first, and all eight of the ninth. A number above any valid length is not
+  /// read to its end.
   private static func length(_ page: UnsafeRawBufferPointer, _ offset: Int) -> Int {
     var number = 0
     for place in offset..<min(offset + 5, page.count) {
@@ -60,8 +57,8 @@ enum PageCheck {
   }
 }
 
-/// SQLite's methods of one open file, of which `xRead` is replaced: it looks at pages, and a disk that fails is no damage. They
-/// lie at the place that the file points to, so that what follows them here is found from the file alone.
+/// SQLite's methods of an open file, with a replaced `xRead` that checks pages and does not report a failed disk as damage. The
+/// file points to this value, so the fields after the methods are found from the file alone.
 struct CheckedMethods {
   private var methods = sqlite3_io_methods()
   private var base: UnsafePointer<sqlite3_io_methods>?
@@ -69,9 +66,7 @@ struct CheckedMethods {
 
   init(isUnchecked: Bool) { self.isUnchecked = isUnchecked }
 
-  /// Puts these methods over those of a file just opened.
-  ///
-  /// - Parameter place: where they lie, for as long as the file is open.
+  /// - Parameter place: memory that lasts as long as the file is open.
   static func put(
     over found: UnsafePointer<sqlite3_io_methods>?, at place: UnsafeMutablePointer<CheckedMethods>
   ) -> UnsafePointer<sqlite3_io_methods>? {
@@ -82,7 +77,7 @@ struct CheckedMethods {
     return UnsafeRawPointer(place).assumingMemoryBound(to: sqlite3_io_methods.self)
   }
 
-  /// Reads with the file's own method. Pages are read whole and by themselves, all else in lengths that no page has.
+  /// Pages are read whole and one at a time; all other reads have lengths that no page has.
   private static func read(
     _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeMutableRawPointer?, _ count: Int32, _ offset: sqlite3_int64
   ) -> Int32 {
@@ -90,8 +85,8 @@ struct CheckedMethods {
     let checked = UnsafeRawPointer(methods).assumingMemoryBound(to: CheckedMethods.self)
     guard let base = checked.pointee.base else { return SQLITE_IOERR }
     let code = base.pointee.xRead(file, bytes, count, offset)
-    // The disk failed, and the bytes are unknown. SQLite would report this code as a damaged file (vdbe.c), and a user would
-    // restore a backup over a sound vault.
+    // The disk failed. SQLite would report this code as a damaged file (vdbe.c), and a user would restore a backup over a sound
+    // vault.
     if code == coffer_sqlite3_ioerr_corruptfs { return coffer_sqlite3_ioerr_read }
     guard code == SQLITE_OK, count >= 512, count & (count - 1) == 0, !checked.pointee.isUnchecked else { return code }
     return PageCheck.accepts(UnsafeRawBufferPointer(start: bytes, count: Int(count))) ? code : SQLITE_CORRUPT

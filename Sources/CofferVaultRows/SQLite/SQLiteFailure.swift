@@ -4,9 +4,9 @@ internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// What SQLite said of a failed call: its extended result code and the fixed text of that code.
+/// The extended result code of a failed call and its fixed text.
 ///
-/// Not `sqlite3_errmsg`: that text quotes the file's schema, which whoever wrote the file chose.
+/// Not `sqlite3_errmsg`: that text quotes the file's schema, which the author of the file chose.
 struct SQLiteFailure: Error, CustomStringConvertible {
   let code: Int32
 
@@ -16,7 +16,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// A call of SQLite on `connection` that failed just now with `code`, an extended result code (sqlite.org/rescode.html).
+  /// - Parameter code: an extended result code (sqlite.org/rescode.html).
   package init(sqlite code: Int32, _ doing: String, on connection: OpaquePointer?, place: FilePath) {
     let system = sqlite3_system_errno(connection)
     let primary = code & 0xff
@@ -35,10 +35,10 @@ extension StoreError {
     case SQLITE_READONLY: (.readOnly, "check that the file, its folder and its file system can be written")
     case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN: (.denied, "check the owner and mode of the file and its folder")
     case SQLITE_NOMEM: (.memory, "free some memory and try again")
-    // Whoever stores too much is told before SQLite is asked: see RecordLimits.
+    // Too long a value is refused before SQLite sees it: see RecordLimits.
     case SQLITE_TOOBIG: (.damaged, "restore a backup")
     case SQLITE_IOERR: (.io(Errno.ioError.rawValue), "check the disk; nothing was changed")
-    // The rest are statements that do not fit the file's tables. All of them are fixed, so the file is wrong.
+    // A statement does not fit the file's tables. All statements are fixed, so the file is wrong.
     default: (.damaged, "restore a backup")
     }
   }

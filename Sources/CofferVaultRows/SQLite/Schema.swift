@@ -2,12 +2,11 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 
-/// The tables of a vault, to the letter: SQLite keeps the text that made a table, and opening a vault compares it.
+/// The exact text of a vault's tables: SQLite keeps it, and opening a vault compares it.
 package enum Schema {
   /// The format that this version writes, kept as the file's `user_version`.
   static let version = 1
 
-  /// A table and the statement that makes it.
   package struct Table {
     let name: String
     let sql: String
@@ -18,7 +17,7 @@ package enum Schema {
     }
   }
 
-  /// Rows are found by key alone, and no table has an index beside its own tree.
+  /// Rows are found by key alone, so no table has an index beside its own tree.
   static let tables = [
     Table("header", "(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"),
     Table("header_copy", "(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"),
@@ -30,7 +29,6 @@ package enum Schema {
     Table("decided", "(txid BLOB PRIMARY KEY, outcome INTEGER NOT NULL, time INTEGER NOT NULL) STRICT, WITHOUT ROWID"),
   ]
 
-  /// Makes the tables in an empty database, within a transaction of the caller's.
   static func create(on connection: Connection) throws(StoreError) {
     for table in tables { try connection.execute(table.sql) }
     try connection.execute("PRAGMA application_id=\(DatabaseHeader.applicationID)")
@@ -38,17 +36,17 @@ package enum Schema {
   }
 }
 
-/// Compares a file's tables with ``Schema`` before any statement touches one. Whoever can write the file can add a trigger, a
-/// view or an index, or give two tables one tree, and so make a harmless statement do something else.
+/// Compares a file's tables with ``Schema`` before any statement uses one. An attacker with write access can add a trigger, a
+/// view or an index, or give two tables one tree, and so change the effect of a harmless statement.
 struct SchemaCheck {
   private let connection: Connection
   private var missing = Dictionary(uniqueKeysWithValues: Schema.tables.map { ($0.name, $0.sql) })
   private var roots: Set<Int64> = [1]
 
-  /// Checks the file that `connection` has open, within a transaction, and returns SQLite's own count of changes to its tables.
+  /// Checks the open file within a transaction, and returns SQLite's count of changes to its tables.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for anything more or anything else than
-  ///   ``Schema/tables``, and `.damaged` for less.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for an additional or different table,
+  ///   `.damaged` for a missing one.
   static func run(on connection: Connection) throws(StoreError) -> Int64 {
     var check = SchemaCheck(connection)
     try check.checkVersion()
@@ -90,7 +88,7 @@ struct SchemaCheck {
     }
   }
 
-  /// The file's text is compared and never repeated in a message: its author chose it.
+  /// The file's text never appears in a message: its author chose it.
   private mutating func check(_ row: borrowing Row) throws(StoreError) {
     guard try row.text(0) == "table" else { throw tampered("holds something else than tables") }
     let name = try row.text(1)

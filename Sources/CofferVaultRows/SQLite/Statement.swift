@@ -6,13 +6,13 @@ internal import SystemPackage
 
 /// A compiled statement, kept and run many times.
 ///
-/// Bind, then run with ``execute()``, ``first(_:)`` or ``forEach(_:)``: each of these ends with the statement reset and its
-/// parameters cleared, so no lock and no borrowed memory outlives the call. A step allocates nothing on Swift's side.
+/// Each of ``execute()``, ``first(_:)`` and ``forEach(_:)`` resets the statement and clears its parameters at the end, so no lock
+/// and no borrowed memory outlives the call. A step allocates nothing on Swift's side.
 package final class Statement {
   let connection: Connection
   private let handle: OpaquePointer
 
-  /// Compiles `sql`, which must be fixed text: values go in as parameters.
+  /// - Parameter sql: fixed text; values go in as parameters.
   package init(_ sql: String, on connection: Connection) throws(StoreError) {
     handle = try connection.prepare(sql)
     self.connection = connection
@@ -22,36 +22,32 @@ package final class Statement {
     if connection.isOpen { sqlite3_finalize(handle) }
   }
 
-  /// Sets parameter `index`, counted from 1.
   package func bind(_ number: Int64, at index: Int32) throws(StoreError) {
     try connection.checkOpen()
     try check(sqlite3_bind_int64(handle, index, number))
   }
 
-  /// Lends `bytes` as parameter `index` without copying them: they must stay as they are until the run has ended.
+  /// Lends `bytes` without a copy. They must stay unchanged until the run has ended.
   package func bind(lending bytes: UnsafeRawBufferPointer, at index: Int32) throws(StoreError) {
     try connection.checkOpen()
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return try bindEmpty(at: index) }
     try check(sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), nil))
   }
 
-  /// Sets parameter `index` to NULL.
   package func bindNull(at index: Int32) throws(StoreError) {
     try connection.checkOpen()
     try check(sqlite3_bind_null(handle, index))
   }
 
-  /// A blob of no bytes; SQLite takes a nil pointer as NULL.
+  /// SQLite takes a nil pointer as NULL.
   private func bindEmpty(at index: Int32) throws(StoreError) { try check(sqlite3_bind_zeroblob(handle, index, 0)) }
 
-  /// Runs to the end, for statements without rows.
   func execute() throws(StoreError) {
     defer { reset() }
     connection.limit.begin()
     repeat { try connection.checkOpen() } while try hasRow(sqlite3_step(handle))
   }
 
-  /// What `body` makes of the first row; nil when there is none.
   func first<Result: ~Copyable>(
     _ body: (borrowing Row) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
@@ -62,7 +58,7 @@ package final class Statement {
     return try body(Row(handle))
   }
 
-  /// Calls `body` with each row. The row, and the bytes it lends, end with the call.
+  /// Calls `body` with each row. The row and its bytes are valid only during the call.
   func forEach(_ body: (borrowing Row) throws(StoreError) -> Void) throws(StoreError) {
     defer { reset() }
     connection.limit.begin()
@@ -74,7 +70,6 @@ package final class Statement {
     }
   }
 
-  /// Whether a step that returned `code` has got a row.
   private func hasRow(_ code: Int32) throws(StoreError) -> Bool {
     guard code != SQLITE_ROW else { return true }
     guard code == SQLITE_DONE else {
@@ -94,7 +89,7 @@ package final class Statement {
   }
 }
 
-/// Every statement on a vault's tables. Each is compiled at its first use and kept.
+/// Every statement on a vault's tables, compiled at its first use.
 package enum Query: Int, CaseIterable {
   case header, putHeader, headerCopy, putHeaderCopy, state, putState
   case digests, putDigest, deleteDigest
@@ -153,29 +148,26 @@ package enum Query: Int, CaseIterable {
   }
 }
 
-/// The current row of a statement. It cannot be kept: its bytes are gone with the next step.
+/// The current row of a statement, valid until the next step.
 ///
-/// Columns are counted from 0. A column of another type than asked for is ``/CofferPlatform/StoreError/Kind/damaged``: a STRICT
-/// table keeps SQLite from writing one, not a file from holding one.
+/// Columns are counted from 0. A column of an unexpected type is ``/CofferPlatform/StoreError/Kind/damaged``: STRICT tables do
+/// not prevent one in a foreign file.
 package struct Row: ~Copyable {
   private let statement: OpaquePointer
 
   package init(_ statement: OpaquePointer) { self.statement = statement }
 
-  /// An INTEGER.
   func int64(_ column: Int32) throws(StoreError) -> Int64 {
     try check(column, is: SQLITE_INTEGER)
     return sqlite3_column_int64(statement, column)
   }
 
-  /// A BLOB, lent.
   func blob(_ column: Int32) throws(StoreError) -> UnsafeRawBufferPointer {
     try check(column, is: SQLITE_BLOB)
     let start = sqlite3_column_blob(statement, column)
     return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column)))
   }
 
-  /// A BLOB, lent, whose length is one of `lengths`.
   func blob(_ column: Int32, _ lengths: ClosedRange<Int>) throws(StoreError) -> UnsafeRawBufferPointer {
     let bytes = try blob(column)
     guard lengths.contains(bytes.count) else {
@@ -184,13 +176,10 @@ package struct Row: ~Copyable {
     return bytes
   }
 
-  /// A BLOB, lent, of exactly `count` bytes.
   func blob(_ column: Int32, count: Int) throws(StoreError) -> UnsafeRawBufferPointer { try blob(column, count...count) }
 
-  /// Whether the column is NULL.
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
-  /// A TEXT.
   func text(_ column: Int32) throws(StoreError) -> String {
     try check(column, is: SQLITE3_TEXT)
     // The blob first: asking for the length of a text in another encoding would convert it.
@@ -206,7 +195,6 @@ package struct Row: ~Copyable {
     StoreError(.damaged, what, place: place.string, cure: "run verify, then restore a backup")
   }
 
-  /// The database's file, as SQLite knows it.
   private var place: FilePath {
     sqlite3_db_filename(sqlite3_db_handle(statement), "main").map { FilePath(platformString: $0) } ?? ""
   }

@@ -5,23 +5,20 @@ package import SystemPackage
 
 /// Ends a statement that takes more steps than a file of its size has rows for.
 ///
-/// Pages that somebody crafted can lead back to each other. Each is sound by itself, and SQLite reads a dozen of them as a tree
-/// of 110^20 rows: `quick_check` alone looks for a page that is met twice (sqlite.org/pragma.html). Where Coffer takes the rows
-/// one by one, a scan ends at the first that does not ascend. Where one statement counts, changes or copies rows, the loop is
-/// SQLite's own, and ends here.
+/// Crafted pages can refer back to each other. Each is sound by itself, and SQLite reads a dozen of them as a tree of 110^20
+/// rows: only `quick_check` looks for a repeated page (sqlite.org/pragma.html). A scan in Coffer ends at the first row that does
+/// not ascend. A statement that counts, changes or copies rows loops inside SQLite, and ends here.
 package final class StepLimit {
-  /// Steps of SQLite's between two looks at the count: some 10 ms, measured.
+  /// SQLite's steps between two checks of the count: some 10 ms, measured.
   private static let stride: Int32 = 1_000_000
-  /// A row takes 6 bytes of a page at least, a cell of 4 and its place (sqlite.org/fileformat2.html, 1.6), and no statement on a
-  /// vault's tables takes 24 steps for a row.
+  /// A row takes at least 6 bytes of a page (sqlite.org/fileformat2.html, 1.6), and no statement on a vault's tables takes 24
+  /// steps for a row.
   private static let stepsPerByte = 4
 
   private let path: FilePath
-  /// The strides of the current statement.
   private var strides = 0
   private var mostStrides = 0
 
-  /// - Parameter path: the database that `handle` has open.
   package init(_ handle: OpaquePointer, of path: FilePath) {
     self.path = path
     let look: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { limit in
@@ -31,10 +28,9 @@ package final class StepLimit {
     sqlite3_progress_handler(handle, Self.stride, look, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// `handle` asks no more: where it cannot be closed it outlives this limit.
+  /// Removes the handler, because a `handle` that cannot be closed outlives this limit.
   func end(_ handle: OpaquePointer) { sqlite3_progress_handler(handle, 0, nil, nil) }
 
-  /// A statement begins.
   @inline(__always)
   func begin() { strides = 0 }
 
@@ -44,7 +40,7 @@ package final class StepLimit {
     return strides > mostStrides
   }
 
-  /// With the write-ahead log, whose pages may be those of a larger file. Where nobody can say, the most that a vault has.
+  /// Includes the write-ahead log, which may have the pages of a larger file.
   private var fileBytes: Int {
     do throws(StoreError) {
       let log = FilePath(path.string + "-wal")

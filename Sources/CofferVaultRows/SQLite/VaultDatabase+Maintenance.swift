@@ -4,19 +4,17 @@ internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-// The file as a whole.
 extension VaultDatabase {
-  /// Rewrites the file without the pages of deleted rows, outside any transaction. Durable when it returns; their remains in the
-  /// write-ahead log go with ``emptyLog()``.
+  /// Rewrites the file durably, outside any transaction. ``emptyLog()`` removes the remains in the write-ahead log.
   func vacuum() throws(StoreError) {
     try connection.execute("VACUUM")
   }
 
-  /// Copies the write-ahead log into the file and cuts it to nothing, outside any transaction.
+  /// Copies the write-ahead log into the file and cuts it to nothing. Called outside any transaction.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when another process was reading and the log could not be emptied.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if another process was reading.
   package func emptyLog() throws(StoreError) {
-    // Anew: a restore or another program may have changed how the file commits since it was opened.
+    // A restore or another program may have changed how the file commits since it was opened.
     try connection.settleDurability()
     guard connection.usesWriteAheadLog else { return }
     guard try connection.number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
@@ -26,14 +24,13 @@ extension VaultDatabase {
     }
   }
 
-  /// Writes a copy of this moment's state to a new file at `target`, needing no key, and checks it by opening it.
+  /// Writes a copy of this moment's state to a new file at `target`, without a key, and checks it by opening it. After an error
+  /// nothing is left behind.
   ///
-  /// - Parameter progress: called after each step with the pages that are copied and their total.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.busy`, `.io`; nothing is left behind
-  ///   then.
+  /// - Parameter progress: called after each step with the number of copied pages and their total.
   package func backUp(to target: FilePath, progress: (Int, Int) -> Void) throws(StoreError) {
     let made = try NewDatabase(at: target).make(Connection.Options()) { copy throws(StoreError) in
-      // One read transaction around all steps: the copy is of one moment, and no writer has it begin anew.
+      // One read transaction, so that no writer makes the copy start again.
       try read { () throws(StoreError) in try copyPages(to: copy, progress) }
     }
     let copy = try VaultDatabase.open(made)
@@ -50,7 +47,7 @@ extension VaultDatabase {
     guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
       throw copy.failure(sqlite3_extended_errcode(copy.handle), "begin the copy")
     }
-    // A copy is not inspected, so that a damaged file can be kept. Its pages must not stay in the cache as if they were sound.
+    // A damaged file can be copied, too. Its pages must not stay in the cache as if they were sound.
     connection.files.readsPagesUnchecked(true)
     defer {
       connection.files.readsPagesUnchecked(false)
@@ -70,9 +67,8 @@ extension VaultDatabase {
 
   // MARK: What a rotation needs beside reading and writing records
 
-  /// With room for 64 MiB of pages instead of SQLite's 2 for a body that touches every page in random order: what does not fit
-  /// goes to the write-ahead log and back, row after row. Measured with 10 000 records: 28 000 writes without. With room for 1
-  /// MiB for one that reads many rows in the order of the file.
+  /// Rewriting touches every page in random order and gets room for 64 MiB of pages instead of 2: with 2, a rotation of 10 000
+  /// records makes 28 000 writes, measured. Scanning in the order of the file gets 1 MiB.
   package func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError) {
     try withCache(kibibytes: work == .rewriting ? 65_536 : 1024, body)
   }
@@ -81,8 +77,7 @@ extension VaultDatabase {
     let usual = try connection.number("PRAGMA cache_size")
     try connection.execute("PRAGMA cache_size=-\(kibibytes)")
     defer {
-      // To set it SQLite reads the schema, which may fail. What `body` did holds all the same, and an error would deny that: all
-      // that this costs is memory.
+      // SQLite reads the schema for this, which may fail. An error would deny the changes of `body`, which hold.
       do throws(StoreError) { try connection.execute("PRAGMA cache_size=\(usual)") } catch {}
     }
     return try body()
@@ -90,18 +85,15 @@ extension VaultDatabase {
 
   package var canRemoveOldBytes: Bool { true }
   package var isRemote: Bool { false }
-  /// Whatever SQLite says of a commit, ``Connection/settle(commitThatFailed:_:_:)`` has asked the file.
+  /// ``Connection/settle(commitThatFailed:_:_:)`` has asked the file.
   package var hasLostCommit: Bool { false }
 
-  /// With the content of its log.
+  /// The size includes the write-ahead log.
   package func storedBytes() throws(StoreError) -> Int64 {
     try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
   }
 
-  /// Has SQLite look at every page: that each belongs to one table or to the list of free ones, and is as it should be.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged``. What SQLite says of it is made of the file's own numbers, and is not
-  ///   repeated.
+  /// Has SQLite check every page. SQLite's messages contain the file's own numbers, and are not repeated.
   package func checkStorage(_ what: String) throws(StoreError) {
     guard try connection.text("PRAGMA quick_check(1)") != "ok" else { return }
     throw StoreError(
@@ -109,14 +101,13 @@ extension VaultDatabase {
       remedy: .copyItems)
   }
 
-  /// Rewrites the file and empties its log, outside any transaction, so that no byte of a deleted row is left in either.
+  /// Removes all bytes of deleted rows from the file and its log. Called outside any transaction.
   ///
-  /// SQLite overwrites a deleted row where it lies (`secure_delete`), but not the copies that it left on other pages when it
-  /// moved the row: of 4 000 removed rows two or three stayed, measured. Only rewriting removes these.
+  /// SQLite overwrites a deleted row in its place (`secure_delete`), but not the copies that it left on other pages when it moved
+  /// the row: of 4 000 removed rows two or three stayed, measured. Only rewriting removes these.
   ///
   /// - Parameter rewriting: false to empty the log only.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` when another process keeps reading or writing, `.noSpace`, `.io`; nothing
-  ///   is lost then.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if another process keeps reading or writing; nothing is lost then.
   package func removeOldBytes(rewriting: Bool) throws(StoreError) {
     sqlite3_busy_timeout(connection.handle, scrubPatience)
     defer { sqlite3_busy_timeout(connection.handle, connection.options.busyMilliseconds) }
@@ -128,6 +119,5 @@ extension VaultDatabase {
 /// Pages of one step: 4 MiB, some milliseconds.
 private let pagesOfStep: Int32 = 1024
 
-/// How long to wait for readers before old bytes are left to a later write, in milliseconds: a read takes microseconds, and a
-/// listing of a large vault less than this.
+/// Milliseconds to wait for readers before a later write removes old bytes: a listing of a large vault takes less than this.
 private let scrubPatience: Int32 = 2_000

@@ -3,7 +3,6 @@ package import CofferPlatform
 internal import CofferStorage
 package import CofferVaultFormat
 
-// Records, and the digests over them.
 extension VaultDatabase {
   package func lendRecord(
     at index: UnsafeRawBufferPointer, in table: RecordTable, _ part: RecordPart,
@@ -34,8 +33,8 @@ extension VaultDatabase {
     }
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an index of another length, another bucket or out of order; what
-  ///   `body` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an index of another length, of another bucket or out of order; the
+  ///   errors of `body`.
   package func forEachIndex(
     inBucket bucket: Int,
     _ body: (_ idx: UnsafeRawBufferPointer, _ rid: UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -58,8 +57,7 @@ extension VaultDatabase {
     }
   }
 
-  /// An UPDATE writes over a row of the same length where it lies, in one page; a REPLACE takes the row out and puts another in,
-  /// and may move its neighbors both times.
+  /// An UPDATE overwrites a row of the same length in place. A REPLACE may move neighboring rows twice.
   package func putRecord(
     at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, over standing: RecordPlace
   ) throws(StoreError) {
@@ -84,7 +82,7 @@ extension VaultDatabase {
 
   // MARK: The digests of the buckets that are not empty
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a bucket or a length that cannot be; what `body` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an invalid bucket or length; the errors of `body`.
   package func forEachDigest(
     in buckets: [Int]?, _ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -92,7 +90,7 @@ extension VaultDatabase {
     var least: Int64 = 0
     try statement(.digests).forEach { row throws(StoreError) in
       let bucket = try row.int64(0)
-      // Ascending, so that a crafted tree can neither repeat a bucket nor go on for ever.
+      // Ascending, so that a crafted tree can neither repeat a bucket nor be endless.
       guard bucket >= least, bucket < DigestTree.buckets else { throw row.damaged("the digests are not in order") }
       least = bucket + 1
       if wanted?.contains(Int(bucket)) ?? true { try body(Int(bucket), row.blob(1, count: RowLimits.digestBytes)) }
@@ -113,7 +111,7 @@ extension VaultDatabase {
   }
 }
 
-/// Holds the last key of a scan, an index or a transaction, to see that the next is greater.
+/// Keeps the last key of a scan, to check that the next is greater.
 package struct IndexOrder {
   private var high: UInt64 = 0
   private var low: UInt64 = 0
@@ -121,10 +119,9 @@ package struct IndexOrder {
 
   package init() {}
 
-  /// The first ten bits of the last index.
   var bits: Int { Int(high >> 54) }
 
-  /// Takes the next 16 bytes; false unless they are greater than those before.
+  /// - Returns: false unless the next 16 bytes are greater than the previous ones.
   mutating func accepts(_ idx: UnsafeRawBufferPointer) -> Bool {
     let nextHigh = UInt64(bigEndian: idx.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
     let nextLow = UInt64(bigEndian: idx.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
@@ -134,7 +131,6 @@ package struct IndexOrder {
   }
 }
 
-/// The statements on each of the two tables.
 extension RecordTable {
   fileprivate var record: Query { self == .present ? .record : .oldRecord }
   fileprivate var metadata: Query { self == .present ? .recordMetadata : .oldMetadata }
@@ -150,5 +146,4 @@ private func value(_ row: borrowing Row, _ column: Int32) throws(StoreError) -> 
   row.isNull(column) ? nil : try row.blob(column, RowLimits.sealedBytes)
 }
 
-/// The first two bytes of the least index whose first ten bits are `bits`: these, then zeros.
 private func firstBytes(_ bits: Int) -> UInt16 { UInt16(truncatingIfNeeded: bits << 6).bigEndian }

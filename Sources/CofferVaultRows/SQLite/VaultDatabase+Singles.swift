@@ -2,7 +2,6 @@ package import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 
-/// The tables of one row.
 extension VaultDatabase {
   package func lendHeader(_ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
     try statement(copy == .first ? .header : .headerCopy).first { row throws(StoreError) in

@@ -3,31 +3,29 @@ package import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// The file of a vault: its tables, row by row, checked for type and length but not for meaning. The content of the rows is
-/// sealed, and this knows no key.
+/// The tables of a vault's file. Checks rows for type and length only: their content is sealed, and this has no key.
 ///
-/// Used from one thread at a time, like the ``Connection`` it owns.
+/// Used from one thread at a time, like its ``Connection``.
 package final class VaultDatabase: VaultRows {
   package let connection: Connection
   private var statements = [Statement?](repeating: nil, count: Query.allCases.count)
   private var schemaVersion: Int64
-  /// The state that the write transaction under way, or the last one, has put.
+  /// The last state written in the current or the last write transaction.
   var writtenState: [UInt8]?
-  /// The state before it, where the file commits through a rollback journal.
+  /// The state before it, if the file commits through a rollback journal.
   private var stateBefore: [UInt8]?
   private var hasSwept = false
 
-  /// The resolved path: absolute, without symbolic links. Whatever name led here, one vault has one.
+  /// The resolved path: absolute, without symbolic links, so that one vault has one path.
   package var path: FilePath { connection.path }
   package let place: VaultPlace
 
   package var isUnwritableFile: Bool { connection.options.access == .readOnly }
 
-  /// Opens the vault at `path` once everything that can be checked from outside is as it should be: folder, file, side files,
-  /// kind of file, tables.
+  /// Opens the vault at `path` after all outside checks: folder, file, side files, kind of file, tables.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied`,
-  ///   `.busy`, `.readOnly` (the file cannot be written and `options` do not say read only), `.io`.
+  ///   `.busy`, `.readOnly` (unless the options say read only), `.io`.
   package static func open(
     _ path: FilePath, _ options: Connection.Options = .init()
   ) throws(StoreError) -> sending VaultDatabase {
@@ -42,11 +40,10 @@ package final class VaultDatabase: VaultRows {
     return try VaultDatabase(Connection(file, options))
   }
 
-  /// Opens the vault at `path`, to be read alone where it cannot be written: every write then throws
-  /// ``/CofferPlatform/StoreError/Kind/readOnly``.
+  /// Opens an unwritable vault read only.
   ///
-  /// - Parameter isBrief: whether it is closed soon. On a full disk others are then kept waiting meanwhile, as there is no room
-  ///   for the memory that SQLite shares with them.
+  /// - Parameter isBrief: whether it is closed soon. On a full disk others then wait meanwhile, because there is no room for
+  ///   SQLite's shared memory.
   package static func openToRead(_ path: FilePath, isBrief: Bool = true) throws(StoreError) -> sending VaultDatabase {
     do throws(StoreError) { return try open(path) } catch {
       switch error.kind {
@@ -62,10 +59,9 @@ package final class VaultDatabase: VaultRows {
     }
   }
 
-  /// Opens the file alone, where it is this user's and nothing stands beside it, in a folder that is not to be trusted with a
-  /// file of SQLite's.
+  /// Opens this user's file alone, if nothing stands beside it, in a folder that is unsafe for SQLite's files.
   ///
-  /// - Throws: `error` where this does not help.
+  /// - Throws: `error` if this does not help.
   private static func openFile(
     _ path: FilePath, besideWhich error: StoreError
   ) throws(StoreError) -> sending VaultDatabase {
@@ -76,7 +72,6 @@ package final class VaultDatabase: VaultRows {
     return try VaultDatabase(Connection(file, .init(access: .readOnly, openFolder: error)))
   }
 
-  /// Over a connection to a file with a vault's tables, which are checked here.
   package init(_ connection: Connection) throws(StoreError) {
     self.connection = connection
     place = connection.options.isMirror ? .mirror(connection.path) : .file(connection.path)
@@ -85,7 +80,6 @@ package final class VaultDatabase: VaultRows {
     _ = try connection.files.isLogInPlace()
   }
 
-  /// Over a connection to a file whose tables were made in the transaction that is under way.
   package init(creatingOn connection: Connection) {
     self.connection = connection
     place = .file(connection.path)
@@ -119,7 +113,7 @@ package final class VaultDatabase: VaultRows {
     }
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/moved`` where the log is gone; `.outcomeUnknown` where it went meanwhile.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/moved`` if the log is gone; `.outcomeUnknown` if it went meanwhile.
   package func commit() throws(StoreError) {
     do throws(StoreError) {
       guard try connection.files.isLogInPlace() else {
@@ -130,7 +124,7 @@ package final class VaultDatabase: VaultRows {
       throw error
     }
     try connection.commit { () throws(StoreError) in try hasWritten(since: stateBefore) }
-    // The commit is made: an error from here on must not say that nothing was changed.
+    // The commit is made, and an error from here on must not deny that.
     let isInPlace: Bool
     do throws(StoreError) {
       isInPlace = if try connection.files.isLogInPlace() { try connection.file.isInPlace() } else { false }
@@ -153,26 +147,26 @@ package final class VaultDatabase: VaultRows {
 
   package func rollBack() { connection.rollBack() }
 
-  /// Removes what killed commands left beside the vault: sealed copies, perhaps under a key that was changed since.
+  /// Removes sealed copies that killed commands left beside the vault, perhaps under an old key.
   private func sweepOnce() {
     guard !hasSwept else { return }
     hasSwept = true
     Draft.sweep(path.folder)
   }
 
-  /// Whether the last write is in effect although its commit failed. Each commit of items puts a state that never was before.
+  /// Whether the last write is in effect although its commit failed. Each commit of items writes a new state.
   func hasWritten(since before: [UInt8]?) throws(StoreError) -> Bool? {
     let now = try stateBytes()
     if let writtenState, now == writtenState { return true }
     // An unpublished change in the log is not in effect, and with the asking transaction it never will be.
     if connection.usesWriteAheadLog { return false }
-    // A state that is still the one before tells nothing of a transaction that put none.
+    // An unchanged state says nothing about a transaction that wrote none.
     return writtenState != nil && now == before ? false : nil
   }
 
   package func dataVersion() throws(StoreError) -> Int64 { try connection.dataVersion() }
 
-  /// Checks the tables again if they were changed since, which only a VACUUM may have done.
+  /// Checks the tables again if they were changed. Only a VACUUM may have done that.
   package func recheckSchema() throws(StoreError) {
     guard try connection.number("PRAGMA schema_version") != schemaVersion else { return }
     schemaVersion = try SchemaCheck.run(on: connection)
@@ -184,11 +178,9 @@ package final class VaultDatabase: VaultRows {
     if connection.options.isMirror { true } else { try connection.file.isInPlace() }
   }
 
-  /// SQLite finds each row where it is asked for.
   package func expect(_ rows: ExpectedRows) {}
   package func accompany(with companion: (any CompanionWrites)?) {}
 
-  /// The kept statement of `query`.
   func statement(_ query: Query) throws(StoreError) -> Statement {
     if let statement = statements[query.rawValue] { return statement }
     let statement = try Statement(query.sql, on: connection)
@@ -197,22 +189,18 @@ package final class VaultDatabase: VaultRows {
   }
 }
 
-// A new file.
 extension VaultDatabase {
   /// Creates a vault file at `path`, whose first rows `fill` writes in the transaction that makes the tables.
   ///
-  /// The file appears under its name once it is complete and durable; when this throws, nothing is left behind, but for what
-  /// ``OpenFolder/synchronize()`` throws.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`, and what `fill`
-  ///   throws.
+  /// The file appears once it is complete and durable. On any error except those of ``OpenFolder/synchronize()``, nothing is left
+  /// behind.
   package static func create(
     at path: FilePath, _ options: Connection.Options = .init(), fill: (VaultDatabase) throws(StoreError) -> Void
   ) throws(StoreError) -> sending VaultDatabase {
     let made = try NewDatabase(at: path).make(options) { connection throws(StoreError) in
-      // The builder of the system's SQLite may have chosen other defaults than those that the format says.
+      // The system's SQLite may have been built with other defaults.
       for pragma in ["page_size=4096", "auto_vacuum=NONE", "encoding='UTF-8'"] { try connection.execute("PRAGMA \(pragma)") }
-      // A draft whose commit failed is thrown away, whatever became of it.
+      // A draft whose commit failed is thrown away in any case.
       try connection.write {
         () throws(StoreError) in
         try Schema.create(on: connection)
@@ -227,8 +215,7 @@ extension VaultDatabase {
     }
   }
 
-  /// Removes the vault that was made at `path` just now and that nobody knows of yet, once it is closed. Where it cannot be
-  /// removed it stays, whole.
+  /// For a closed vault that nobody knows yet. If it cannot be removed, it stays whole.
   package static func remove(_ path: FilePath) {
     // The vault first: side files without it would be taken for a part of the next one.
     guard path.withPlatformString({ unlink($0) }) == 0 else { return }

@@ -3,11 +3,8 @@ internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-// The rows of a place.
 extension VaultPlace {
-  /// Opens the place.
-  ///
-  /// - Parameter patience: how long another writer is waited for, in milliseconds; nil for as long as is usual there.
+  /// - Parameter patience: how long to wait for another writer, in milliseconds; nil for the place's default.
   package func rows(patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
     try checkIsNoMirror()
     switch kind {
@@ -19,9 +16,9 @@ extension VaultPlace {
     }
   }
 
-  /// Opens the place, a file that cannot be written to be read alone. See ``VaultDatabase/openToRead(_:isBrief:)``.
+  /// See ``VaultDatabase/openToRead(_:isBrief:)``.
   ///
-  /// - Parameter patience: how long a server is waited for, in milliseconds; nil for as long as the place says.
+  /// - Parameter patience: how long to wait for a server, in milliseconds; nil for the place's default.
   package func rowsToRead(isBrief: Bool = true, patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
     switch kind {
     case .mirror(let path): return try Self.openMirror(path)
@@ -30,7 +27,6 @@ extension VaultPlace {
     }
   }
 
-  /// Makes the place.
   package func makeRows(_ fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
     try checkIsNoMirror()
     switch kind {
@@ -41,19 +37,16 @@ extension VaultPlace {
   }
 }
 
-// A mirror.
 extension VaultPlace {
-  /// A refresh takes longer than opening, so that one cannot come between the looks at a name again and again.
+  /// A refresh takes longer than opening, so refreshes cannot interfere again and again.
   private static let triesOfMirror = 10
 
-  /// Opens the mirror at `path`. The connection keeps that file even if a refresh replaces it.
-  ///
-  /// - Throws: the errors of ``VaultDatabase/open(_:_:)``; ``/CofferPlatform/StoreError/Kind/noVault`` if there is none.
+  /// Opens a mirror. The connection keeps its file even if a refresh replaces it.
   package static func openMirror(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
     var options = Connection.Options(access: .readOnly)
     options.isMirror = true
     for _ in 1..<triesOfMirror {
-      // A refresh came between two looks at the name.
+      // A refresh came in between.
       do throws(StoreError) { return try VaultDatabase.open(path, options) } catch  where error.kind == .busy { continue } catch {
         guard error.kind == .noVault else { throw error }
         throw missingMirror(path)

@@ -3,15 +3,14 @@ package import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 
-/// Replaces all of a vault's content by another's, in one transaction that SQLite makes: other processes that have the file open
-/// see it as a commit. A file renamed over theirs would leave them writing to one that no longer has a name, and the last of them
-/// to close would remove the new file's write-ahead log.
+/// Replaces all of a vault's content in one transaction of SQLite's, which other processes see as a commit. After a rename they
+/// would write to a file without a name, and the last of them to close would remove the new file's write-ahead log.
 package final class VaultReplacement {
   private var backup: OpaquePointer?
   private let target: VaultDatabase
   private let source: VaultDatabase
 
-  /// Begins: from here on, nobody else writes to `target`. `source` may still be changed by its own connection.
+  /// Begins the replacement. From here on, nobody else writes to `target`.
   package init(of target: VaultDatabase, by source: VaultDatabase) throws(StoreError) {
     let connection = target.connection
     guard let backup = sqlite3_backup_init(connection.handle, "main", source.connection.handle, "main") else {
@@ -27,11 +26,11 @@ package final class VaultReplacement {
     guard code == SQLITE_OK else { throw connection.failure(code, "replace the vault") }
   }
 
-  /// Copies all of the source; SQLite commits with the last page.
+  /// SQLite commits with the last page.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``; the target is as it was then, unless that is `.outcomeUnknown`.
+  /// - Throws: ``/CofferPlatform/StoreError``; the target is unchanged then, unless that is `.outcomeUnknown`.
   package func commit() throws(StoreError) {
-    // Before the step: once it failed, nothing may stand between it and the commit that takes its place.
+    // Once the step failed, nothing may stand between it and the replacing commit.
     let state = try source.read { () throws(StoreError) in try source.stateBytes() }
     let code = sqlite3_backup_step(backup, -1)
     guard code != SQLITE_DONE else { return }

@@ -4,7 +4,6 @@ internal import CofferVaultFormat
 package import SystemPackage
 
 extension VaultRows {
-  /// Copies every row, as it is, to a new vault file.
   package func backUp(to file: FilePath, progress: (Int, Int) -> Void) throws(StoreError) {
     let made = try VaultDatabase.create(at: file) { (copy) throws(StoreError) in
       try read { () throws(StoreError) in try copyRows(to: copy, progress) }
@@ -12,7 +11,7 @@ extension VaultRows {
     made.close()
   }
 
-  /// Copies every row to `copy`, in which there is none: within a read here, and a write there.
+  /// Called within a read here, and within a write of `copy`, which has no rows.
   package func copyRows(to copy: any VaultRows, _ progress: (Int, Int) -> Void) throws(StoreError) {
     for header in [HeaderCopy.first, .second] {
       try lendHeader(header) { (bytes) throws(StoreError) in try copy.putHeader(header, bytes) }
