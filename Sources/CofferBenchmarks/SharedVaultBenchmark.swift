@@ -34,7 +34,8 @@ struct SharedVaultBenchmark {
     let port = 20_000 + getpid() % 20_000
     setenv("PGPORT", String(port), 1)
     let options =
-      "-c port=\(port) -c listen_addresses=127.0.0.1 -c unix_socket_directories=\(home) -c unix_socket_permissions=0777 -c max_connections=200"
+      "-c port=\(port) -c listen_addresses=127.0.0.1 -c unix_socket_directories=\(home) -c unix_socket_permissions=0777 -c "
+      + "max_connections=200"
     try Shell.run("cd /; \(user)\(binaries)/pg_ctl start -w -D \(home)/data -l \(home)/log -o '\(options)'")
     let benchmark = try SharedVaultBenchmark(folder: folder, server: home)
     try benchmark.durableSets("set", at: home, "by its socket", 1.5)

@@ -106,7 +106,8 @@ struct Memory {
   func print(against bytes: Int, _ what: String) {
     let taken = Memory.resident() - before
     Swift.print(
-      "\nmemory of an open vault with \(what): \(taken >> 20) MiB, \(String(format: "%.2f", Double(taken) / Double(bytes)))× the sealed records"
+      "\nmemory of an open vault with \(what): \(taken >> 20) MiB, \(String(format: "%.2f", Double(taken) / Double(bytes)))× "
+        + "the sealed records"
     )
   }
 

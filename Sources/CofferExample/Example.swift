@@ -32,7 +32,8 @@ struct ExampleKeys: KeySpace {
     session = try app.session(user: keys.user, credential: keys.token)
   }
 
-  /// The vault is opened by the key file that COFFER_KEY_FILE names. Without one it stays locked, and preferences work all the same.
+  /// The vault is opened by the key file that COFFER_KEY_FILE names. Without one it stays locked, and preferences work all the
+  /// same.
   static func open(_ keys: ExampleKeys) throws -> StorageRouter {
     guard let path = ProcessInfo.processInfo.environment["COFFER_KEY_FILE"] else {
       return try StorageRouter.open("org.example.client", keys: keys)

@@ -5,9 +5,9 @@ internal import CofferVaultRows
 
 /// Vaults on PostgreSQL servers: see <doc:SharedVault>.
 public enum PostgresVaults {
-  /// Lets this process open the vaults of places such as `postgresql://host/database#name`, as a ``/CofferVaultRows/VaultPlace`` that
-  /// a text or a literal names. To be called once, before the first of them is opened; calling it again changes nothing. libpq is
-  /// loaded when a place first names a server.
+  /// Lets this process open the vaults of places such as `postgresql://host/database#name`, as a ``/CofferVaultRows/VaultPlace``
+  /// that a text or a literal names. To be called once, before the first of them is opened; calling it again changes nothing.
+  /// libpq is loaded when a place first names a server.
   ///
   /// ```swift
   /// PostgresVaults.use()
@@ -53,7 +53,8 @@ struct PostgresServer: VaultServer {
         .notAVault, "the schema \(session.place.schema) does not have the tables of a vault, or not all of them can be seen",
         place: url,
         cure:
-          "give the name of a vault, or ask who runs the server for the rights of a reader; where its tables were changed, have the schema renamed, and restore a backup"
+          "give the name of a vault, or ask who runs the server for the rights of a reader; where its tables were changed, have "
+          + "the schema renamed, and restore a backup"
       )
     }
     return PostgresRows(session)

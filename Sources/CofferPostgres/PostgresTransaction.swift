@@ -56,7 +56,8 @@ final class PostgresTransaction {
     try half?.begin(connection, session)
     // Alone and first: rows that were joined to it would come from before the wait for the lock.
     try connection.ask(
-      "SELECT \(SingleTable.state.bytes), \(PostgresSchema.isAsynchronous) FROM \(session.place.schema).state WHERE id = 1 LIMIT 1 FOR UPDATE",
+      "SELECT \(SingleTable.state.bytes), \(PostgresSchema.isAsynchronous) FROM \(session.place.schema).state WHERE id = 1 "
+        + "LIMIT 1 FOR UPDATE",
       until: session.deadline)
     try transaction.begin(beginning, followsOthers: followsOthers)
     return transaction

@@ -85,7 +85,8 @@ struct RecordReader {
       ? "CASE WHEN octet_length(value) <= \(RecordQuery.mostAhead) THEN value END, coalesce(octet_length(value), -1)::bigint"
       : "NULL::bytea, (-1)::bigint"
     try rows.current().connection.ask(
-      "SELECT \(RecordQuery.idx), \(RecordQuery.rid), \(RecordQuery.meta), \(value) FROM \(rows.schema).\(table.name) WHERE idx >= $1 ORDER BY idx LIMIT \(RecordQuery.batch)",
+      "SELECT \(RecordQuery.idx), \(RecordQuery.rid), \(RecordQuery.meta), \(value) FROM \(rows.schema).\(table.name) WHERE idx "
+        + ">= $1 ORDER BY idx LIMIT \(RecordQuery.batch)",
       [.bytes(index)], until: rows.session.deadline)
   }
 

@@ -77,7 +77,8 @@ public final class StorageRouter: Sendable {
     return StoreError(
       .undeclared, "not among the key spaces given at open; declared at \(key.site)", key: key.name,
       cure:
-        "make it a stored property of a key space that the router's keys: argument gets, or have that space's declaredKeys return it: "
+        "make it a stored property of a key space that the router's keys: argument gets, or have that space's declaredKeys "
+        + "return it: "
         + "static and computed properties, collections and spaces within a space are not seen")
   }
 

@@ -42,7 +42,8 @@ extension VerifiedView {
     guard isOlder, !acceptingOlderKey else { return }
     throw StoreError(
       .rolledBack,
-      "the copy's key is of epoch \(found.epoch), and the vault's of epoch \(own.epoch): whoever had that key, also who was removed since, can have made the copy",
+      "the copy's key is of epoch \(found.epoch), and the vault's of epoch \(own.epoch): whoever had that key, also who was "
+        + "removed since, can have made the copy",
       place: copy.place.description,
       cure: "take over a copy that was made since, or say acceptingOlderKey: true if you know this one",
       remedy: .acceptOlderCopy)

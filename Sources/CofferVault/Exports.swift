@@ -14,7 +14,6 @@
 @_exported public import struct CofferStorage.StorageKey
 @_exported public import protocol CofferStorage.Store
 @_exported public import enum CofferStorage.Vault
-internal import CofferVaultFormat
 @_exported public import struct CofferVaultFormat.Credentials
 @_exported public import enum CofferVaultFormat.Identity
 @_exported public import struct CofferVaultFormat.Invitation

@@ -120,8 +120,8 @@ extension UnlockedVault {
   }
 
   /// Brings `file`, the mirror of this vault on this machine, up to the vault's newest commit, or makes it: an ordinary vault
-  /// file with the same sealed rows, of one commit, which the same slots open. ``/CofferVaultRows/VaultPlace/mirror(_:)`` reads it while the
-  /// server cannot be reached.
+  /// file with the same sealed rows, of one commit, which the same slots open. ``/CofferVaultRows/VaultPlace/mirror(_:)`` reads
+  /// it while the server cannot be reached.
   ///
   /// The copy is verified throughout before it takes the mirror's place, all at once; until then, and after an error, the mirror
   /// is as it was. This machine remembers of which commit it is. A mirror that is whole and of the newest commit is not written

@@ -1,10 +1,10 @@
 /// How large and how entangled Coffer may be. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; of code, if neither blank nor only a comment.
-  static let sourceLines = 82_100
-  static let codeLines = 62_000
+  static let sourceLines = 81_550
+  static let codeLines = 62_150
   static let testLines = 70_550
-  static let largestTarget = 19_200
+  static let largestTarget = 19_350
   /// The code that decides whether a thief learns nothing and an edit is found.
   static let trustedCoreLines = 8_000
   static let trustedCore = [
@@ -19,9 +19,9 @@ enum Budget {
   static let storeRequirements = 21
 
   static let trackedFiles = 2_000
-  static let commentWords = 186_200
+  static let commentWords = 175_000
   /// Clauses in the comments of Sources that begin with what, who or whoever.
   static let clauses = 300
-  static let linesOver130 = 194
+  static let linesOver130 = 2
   static let markdownWords = 67_200
 }

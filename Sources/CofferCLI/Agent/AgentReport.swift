@@ -52,7 +52,8 @@ struct AgentReport: Encodable {
 
   /// `locks after 14 min without use, in 7 h 59 min at the latest`
   static func left(_ idle: Duration, _ lifetime: Duration) -> String {
-    "locks after \(Moment.words(idle.components.seconds)) without use, in \(Moment.words(lifetime.components.seconds)) at the latest"
+    "locks after \(Moment.words(idle.components.seconds)) without use, in \(Moment.words(lifetime.components.seconds)) at the "
+      + "latest"
   }
 
   /// The same in few words, for a person who looks at all.
@@ -68,7 +69,8 @@ struct AgentReport: Encodable {
     if json { return try Output.line(JSONText.encode(self)) }
     guard let idleLeft, let lifetimeLeft else { return context.note("agent: \(summary)") }
     context.done(
-      "unlocked for all your shells, \(Moment.words(idleLeft)) after the last use, \(Moment.words(lifetimeLeft)) at most; coffer lock ends it",
+      "unlocked for all your shells, \(Moment.words(idleLeft)) after the last use, \(Moment.words(lifetimeLeft)) at most; "
+        + "coffer lock ends it",
       elsewhere: "agent: \(summary)")
   }
 }

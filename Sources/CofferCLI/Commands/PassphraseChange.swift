@@ -36,8 +36,10 @@ struct PassphraseChange {
     }
     context.note(
       keepsKey
-        ? "the passphrase was changed; the vault's key is the same, which an old copy of the file gives away to who knows the old one"
-        : "the passphrase was changed, and the vault has a new key, sealed to \(report.slots.count) slot\(report.slots.count == 1 ? "" : "s")"
+        ? "the passphrase was changed; the vault's key is the same, which an old copy of the file gives away to who knows the "
+          + "old one"
+        : "the passphrase was changed, and the vault has a new key, sealed to \(report.slots.count) "
+          + "slot\(report.slots.count == 1 ? "" : "s")"
     )
     // Without a new key there is no new invitation: every machine that had one still has the right one.
     if !keepsKey { try NewInvitation.show(invitation, NewInvitation.ofNewKey, context) }

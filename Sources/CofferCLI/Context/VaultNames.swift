@@ -22,7 +22,8 @@ struct VaultNames {
   static func check(_ name: String) throws(Failure) {
     guard !isName(name) else { return }
     throw .usage(
-      "a vault's name has no slash, no space and nothing that is not seen, does not begin with '.' or '-', and has at most 64 bytes",
+      "a vault's name has no slash, no space and nothing that is not seen, does not begin with '.' or '-', and has at most 64 "
+        + "bytes",
       try: "work")
   }
 

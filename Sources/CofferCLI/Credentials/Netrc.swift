@@ -34,7 +34,8 @@ struct Netrc {
       else {
         throw StoreError(
           .unsupported,
-          "the host, the user or the token is empty or has a blank, a quote or a backslash, which programs read differently in a netrc",
+          "the host, the user or the token is empty or has a blank, a quote or a backslash, which programs read differently in "
+            + "a netrc",
           key: found.name.description, cure: "coffer run --env or --file hands over any value")
       }
       machines.append((origin.machine, found))

@@ -5,15 +5,19 @@ enum CredentialsTopic {
   private static let hosts = HelpTopic.Part(
     page: "CommandLineCredentials", section: "Which credential a host has",
     text: #"""
-      A program names a URL, a host or the service of an item, and may name a user. What it gets is the first of these that is there and has not expired:
+      A program names a URL, a host or the service of an item, and may name a user. What it gets is the first of these that is \#
+      there and has not expired:
 
       - the item of exactly that service
       - for a URL of `https`, the login of its host (`coffer auth login`)
       - for a URL, what git has for its scheme and host (`https://github.com`)
 
-      The host of a URL stands behind its last `@`. A URL with an `@` behind the first `/`, `?` or `#`, or with a `%` in its host, has none: programs read
-      it in different ways. A user in the URL counts as named. Without one the active login is meant, and else what was written last. So a token is
-      stored once, and each of these programs finds it. A token of `https` is given to no URL of `http`. Where nothing is stored the status is 1, and
+      The host of a URL stands behind its last `@`. A URL with an `@` behind the first `/`, `?` or `#`, or with a `%` in its \#
+      host, has none: programs read
+      it in different ways. A user in the URL counts as named. Without one the active login is meant, and else what was \#
+      written last. So a token is
+      stored once, and each of these programs finds it. A token of `https` is given to no URL of `http`. Where nothing is \#
+      stored the status is 1, and
       where all has expired as well; the message says which. A token that does not fit in the line of a program's protocol is 77.
       """#)
 
@@ -27,8 +31,10 @@ enum CredentialsTopic {
       credential_process = coffer credential aws work
       ```
 
-      The item has the service `aws` and the profile as its account, as `coffer vault import --from aws` makes it: the value is the secret key,
-      `aws_access_key_id` an attribute, `aws_session_token` a field. Without a word the profile is `default`. Where the item or the session
+      The item has the service `aws` and the profile as its account, as `coffer vault import --from aws` makes it: the value \#
+      is the secret key,
+      `aws_access_key_id` an attribute, `aws_session_token` a field. Without a word the profile is `default`. Where the item \#
+      or the session
       token expires, aws is told when, and asks again then.
 
       ```sh
@@ -53,8 +59,10 @@ enum CredentialsTopic {
             provideClusterInfo: false
       ```
 
-      The token is that of the host, URL or item, and its expiry is told. Without a name it is that of the cluster's server, which kubectl tells with
-      `provideClusterInfo: true`. `v1` and `v1beta1` are spoken; another version is 77. Where kubectl has no terminal to lend, none is asked at.
+      The token is that of the host, URL or item, and its expiry is told. Without a name it is that of the cluster's server, \#
+      which kubectl tells with
+      `provideClusterInfo: true`. `v1` and `v1beta1` are spoken; another version is 77. Where kubectl has no terminal to lend, \#
+      none is asked at.
       """#)
 
   private static let questions = HelpTopic.Part(
@@ -70,12 +78,16 @@ enum CredentialsTopic {
       coffer vault set ssh://build.example.com ada
       ```
 
-      Both start a program by its name alone, with the question as its only word: `coffer install` puts `coffer-askpass` beside `coffer`. The
-      passphrase of a private key is the item `ssh-key:PATH`, a password at a machine the item `ssh://HOST` of the user. git gets the user and the
+      Both start a program by its name alone, with the question as its only word: `coffer install` puts `coffer-askpass` \#
+      beside `coffer`. The
+      passphrase of a private key is the item `ssh-key:PATH`, a password at a machine the item `ssh://HOST` of the user. git \#
+      gets the user and the
       password of the URL in its question; with its helper (`coffer help git`) it does not ask.
 
-      Whether to trust a host, and every other question, is refused with 77: ssh takes that for no. OpenSSH 8.5 or newer is needed: older ones hand on a
-      server's question as their own, and are refused. ssh asks three times for a password, and each time gets the one that is stored, also where that is wrong. After a wrong passphrase `ssh-add` asks again and
+      Whether to trust a host, and every other question, is refused with 77: ssh takes that for no. OpenSSH 8.5 or newer is \#
+      needed: older ones hand on a
+      server's question as their own, and are refused. ssh asks three times for a password, and each time gets the one that is \#
+      stored, also where that is wrong. After a wrong passphrase `ssh-add` asks again and
       again; the second question is 1, and ends that. A locked vault asks at the terminal, or by the program of `COFFER_ASKPASS`.
       """#)
 
@@ -93,10 +105,14 @@ enum CredentialsTopic {
       credential-provider = ["cargo-credential-coffer", "crates.example.com", "ada"]
       ```
 
-      cargo 1.74 and later starts `cargo-credential-coffer`, which `coffer install` puts beside `coffer`, and speaks version 1 of its protocol. A
-      token is the item `cargo-registry:INDEX-URL`, as in the keychains that cargo itself uses. A service and an account behind the program's name
-      are another item: with the host of a login there is one token for both. `cargo login` stores, `cargo logout` removes. cargo is told when a token
-      expires. Errors are answers of the protocol, with status 0: `not-found`, `operation-not-supported`, and any other with its message.
+      cargo 1.74 and later starts `cargo-credential-coffer`, which `coffer install` puts beside `coffer`, and speaks version 1 \#
+      of its protocol. A
+      token is the item `cargo-registry:INDEX-URL`, as in the keychains that cargo itself uses. A service and an account \#
+      behind the program's name
+      are another item: with the host of a login there is one token for both. `cargo login` stores, `cargo logout` removes. \#
+      cargo is told when a token
+      expires. Errors are answers of the protocol, with status 0: `not-found`, `operation-not-supported`, and any other with \#
+      its message.
       """#)
 
   private static let keyring = HelpTopic.Part(
@@ -111,9 +127,12 @@ enum CredentialsTopic {
       uv pip install --index-url https://ada@pypi.example.com/simple/ NAME
       ```
 
-      Both call a program of the name `keyring`: `get`, and `set` when pip was asked to save a password. `coffer install` makes that name with
-      `--keyring` alone, as Python's own program has it too. `get` prints the password; with `--mode creds` a line with the user before it, with
-      `--output json` an object. `set` takes the password from standard input, and puts it in the place of what `get` would give, else under the
+      Both call a program of the name `keyring`: `get`, and `set` when pip was asked to save a password. `coffer install` \#
+      makes that name with
+      `--keyring` alone, as Python's own program has it too. `get` prints the password; with `--mode creds` a line with the \#
+      user before it, with
+      `--output json` an object. `set` takes the password from standard input, and puts it in the place of what `get` would \#
+      give, else under the
       service and user as they are given. `del` removes. `get` and `del` of nothing are 1.
       """#)
 
@@ -128,10 +147,14 @@ enum CredentialsTopic {
       coffer run --netrc proxy.example.com -- go mod download
       ```
 
-      `--netrc` takes a host or a URL, perhaps with a user (`ada@github.com`), and may be repeated. Where nothing else is stored, the item of the machine's
-      bare name is meant, as an import of a netrc makes it. A login without a name has the user `oauth2`. The command finds the path of a file in memory in
-      `NETRC`, with a line `machine HOST login USER password TOKEN` for each; it is sealed, and gone with the command. Its number is the first behind those of
-      `--fd` and `--file`: 3 where there are none. Programs read blanks, quotes and backslashes in a netrc in different ways: a host, user or token with one is
+      `--netrc` takes a host or a URL, perhaps with a user (`ada@github.com`), and may be repeated. Where nothing else is \#
+      stored, the item of the machine's
+      bare name is meant, as an import of a netrc makes it. A login without a name has the user `oauth2`. The command finds \#
+      the path of a file in memory in
+      `NETRC`, with a line `machine HOST login USER password TOKEN` for each; it is sealed, and gone with the command. Its \#
+      number is the first behind those of
+      `--fd` and `--file`: 3 where there are none. Programs read blanks, quotes and backslashes in a netrc in different ways: \#
+      a host, user or token with one is
       refused, and so is an empty one. If a credential is missing or expired, nothing starts.
       """#)
 }

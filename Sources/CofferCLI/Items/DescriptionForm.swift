@@ -26,7 +26,8 @@ enum DescriptionForm {
   static func text(of item: VaultItem) -> String {
     let metadata = item.metadata
     var lines = [
-      "# What describes \(Printable.line(item.name.description)). Lines that begin with # do not count; what is removed is cleared.",
+      "# What describes \(Printable.line(item.name.description)). Lines that begin with # do not count; what is removed is "
+        + "cleared.",
       "# expires: 30d, 12h, 2026-12-31 or never. attribute: name=value, a line each.",
       "label: \(escaped(metadata.label))", "type: \(escaped(metadata.contentType))",
       "expires: \(metadata.expires.map(Moment.text) ?? "never")",

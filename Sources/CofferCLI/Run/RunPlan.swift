@@ -121,7 +121,8 @@ struct RunPlan {
     }
     guard Reference.isMeant(by: text) else {
       throw .usage(
-        "what \(option) gives to '\(Printable.line(name))' is no reference (not repeated here), and a secret is never an argument",
+        "what \(option) gives to '\(Printable.line(name))' is no reference (not repeated here), and a secret is never an "
+          + "argument",
         try: "\(option) \(Printable.line(name))=coffer://service/account; env(1) sets a variable that is no secret")
     }
     return (name, try Reference(text))

@@ -7,7 +7,8 @@ internal import CofferVault
 struct HistoryOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Keep so many former values of the item from now on, 0 to 100. [default: as before; of a new one the setting history.keep, 10]",
+      "Keep so many former values of the item from now on, 0 to 100. [default: as before; of a new one the setting "
+        + "history.keep, 10]",
       valueName: "n"))
   var history: Int?
   @Flag(help: "Keep no former value of the item, and remove those that are kept.") var noHistory = false

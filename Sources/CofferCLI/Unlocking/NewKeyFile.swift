@@ -62,7 +62,8 @@ final class FirstKeyFile {
     wasThere = true
     lock = left
     context.note(
-      "the key file \(path) was there already, and is taken for that of a command that was interrupted: if it opens another vault, it opens both"
+      "the key file \(path) was there already, and is taken for that of a command that was interrupted: if it opens another "
+        + "vault, it opens both"
     )
   }
 

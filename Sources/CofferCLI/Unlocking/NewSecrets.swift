@@ -20,7 +20,8 @@ struct NewSecretOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Refuse a new passphrase that fewer than 2 to the power of so many tries would guess; 0 takes any. [default: 35 at a terminal]",
+      "Refuse a new passphrase that fewer than 2 to the power of so many tries would guess; 0 takes any. [default: 35 at a "
+        + "terminal]",
       valueName: "bits"))
   var minStrength: Int?
 

@@ -2,7 +2,8 @@ internal import CofferPlatform
 
 /// SHA-1, for one-time passwords, whose standard has fixed it (RFC 6238). Nothing of Coffer's own rests on it.
 ///
-/// libsodium has no SHA-1. HMAC needs no resistance to collisions, the property that it has lost. A library for 40 lines of a standard that will not change would be the larger risk.
+/// libsodium has no SHA-1. HMAC needs no resistance to collisions, the property that it has lost. A library for 40 lines of a
+/// standard that will not change would be the larger risk.
 ///
 /// Source: RFC 3174, sections 4 to 6.1.
 enum SHA1 {

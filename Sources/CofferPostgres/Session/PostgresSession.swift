@@ -226,7 +226,8 @@ enum PostgresSchema {
 
   private static func described(_ which: String) -> String {
     """
-    coalesce((SELECT string_agg(c.relname || '.' || a.attname || ':' || pg_catalog.format_type(a.atttypid, NULL) || CASE WHEN a.attnotnull THEN '!' ELSE '' END,
+    coalesce((SELECT string_agg(c.relname || '.' || a.attname || ':' || pg_catalog.format_type(a.atttypid, NULL) || CASE WHEN \
+    a.attnotnull THEN '!' ELSE '' END,
           ' ' ORDER BY c.relname COLLATE "C", a.attnum)
         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
         WHERE c.relnamespace = n.oid AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND \(ofPlain(which))), '')
@@ -235,9 +236,11 @@ enum PostgresSchema {
 
   private static func mayWrite(_ which: String) -> String {
     """
-    CASE WHEN current_setting('default_transaction_read_only') = 'off' AND coalesce((SELECT bool_and(has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
+    CASE WHEN current_setting('default_transaction_read_only') = 'off' AND coalesce((SELECT bool_and(has_table_privilege(c.oid, \
+    'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
             AND has_table_privilege(c.oid, 'DELETE'))
-          FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r' AND \(ofPlain(which))), false) THEN '1' ELSE '0' END
+          FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r' AND \(ofPlain(which))), false) THEN '1' \
+    ELSE '0' END
     """
   }
 

@@ -1,8 +1,8 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The plain half of a transaction whose other half goes to a vault in the same database. The vault's connection makes both in one
-/// transaction of the server.
+/// The plain half of a transaction whose other half goes to a vault in the same database. The vault's connection makes both in
+/// one transaction of the server.
 ///
 /// - Note: unchecked, because it is made, handed to the vault and read within one call, on one thread.
 final class PlainHalf: CompanionWrites, @unchecked Sendable {

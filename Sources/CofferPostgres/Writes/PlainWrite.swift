@@ -62,7 +62,8 @@ final class PlainWrite {
     // First, and alone: rows that were joined to it would come from before the wait for the lock.
     try connection.ask(
       """
-      SELECT version, weight, names, \(PostgresSchema.isAsynchronous) FROM \(table.schema).plain_domain WHERE domain = $1 FOR UPDATE
+      SELECT version, weight, names, \(PostgresSchema.isAsynchronous) FROM \(table.schema).plain_domain WHERE domain = $1 FOR \
+      UPDATE
       """, [.text(table.domain)], until: session.deadline)
     for name in names { try connection.ask(table.question, table.parameters(name), until: session.deadline) }
     let answers = try connection.answers(doing: "begin to write", until: session.deadline)
@@ -156,7 +157,8 @@ final class PlainWrite {
 extension PlainTable {
   /// Asks for the value of $2.
   var question: String {
-    "SELECT \(PostgresSchema.cut("form", 16 * StoredPlain.largestValue)) FROM \(schema).plain WHERE domain = $1 AND name = $2 LIMIT 1"
+    "SELECT \(PostgresSchema.cut("form", 16 * StoredPlain.largestValue)) FROM \(schema).plain WHERE domain = $1 AND name = $2 "
+      + "LIMIT 1"
   }
 
   func parameters(_ name: String) -> [PostgresConnection.Parameter] { [.text(domain), .text(name)] }

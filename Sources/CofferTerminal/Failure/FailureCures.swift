@@ -34,10 +34,12 @@ extension StoreError.Remedy {
     case .leaveVault: "copy the items to a new vault with coffer vault export, and remove this one"
     case .giveBackup: "make a backup of that vault with coffer vault backup, and give that"
     case .giveBackupSecret:
-      "give that, by --passphrase-file for example; COFFER_PASSPHRASE_FILE or COFFER_KEY_FILE, or the terminal, may have what opens the vault now"
+      "give that, by --passphrase-file for example; COFFER_PASSPHRASE_FILE or COFFER_KEY_FILE, or the terminal, may have what "
+        + "opens the vault now"
     case .replaceVault: "restore to another path, or say --force to replace it; it is kept beside it"
     case .acceptOlderKey:
-      "a backup made after the key was changed, or what opens the vault that stands there as well; to go back to the older key on purpose, --older-key"
+      "a backup made after the key was changed, or what opens the vault that stands there as well; to go back to the older key "
+        + "on purpose, --older-key"
     case .acceptOlderCopy: "a copy that was made since; if you know this one, --older-key"
     case .rebuild: "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"
     case .askRecipient: "ask for it again; coffer vault identity show FILE prints it"
@@ -47,7 +49,8 @@ extension StoreError.Remedy {
     case .openMirror: "--offline FILE, which reads it"
     case .leaveMirror: "the command without --offline and COFFER_OFFLINE, once the server can be reached"
     case .readMirror:
-      "check that it is there and can be reached, then try again; --offline FILE reads without it what coffer vault mirror FILE kept before"
+      "check that it is there and can be reached, then try again; --offline FILE reads without it what coffer vault mirror FILE "
+        + "kept before"
     case .startAgent: "coffer unlock starts one, or unlock the vault in this process"
     case .unlockAgent: "coffer unlock, then try again"
     case .relockAgent: "coffer lock, then unlock the vault that you expect"

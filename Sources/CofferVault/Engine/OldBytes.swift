@@ -69,7 +69,8 @@ final class OldBytes {
       // A file that was moved away or removed needs no notice.
       guard error.kind != .moved else { return }
       VaultNotices.say(
-        "sealed bytes of an old key, or of what was removed, are still in the file, and the next command that writes will remove them: "
+        "sealed bytes of an old key, or of what was removed, are still in the file, and the next command that writes will "
+          + "remove them: "
           + error.facts)
     }
   }

@@ -321,7 +321,8 @@ struct Restoration: ~Copyable {
       "\(reason): restored with the backup's slots, the vault would open with secrets that were removed since, if any were",
       place: place.description,
       cure:
-        "give what opens the vault that stands there as well, or restore a newer backup; to go back on purpose, say acceptingOlderKey: true",
+        "give what opens the vault that stands there as well, or restore a newer backup; to go back on purpose, say "
+        + "acceptingOlderKey: true",
       remedy: .acceptOlderKey)
   }
 

@@ -122,10 +122,12 @@ final class VaultRepair {
     guard acceptsOlderKey(slots) else {
       throw StoreError(
         .rolledBack,
-        "the vault's header is of key epoch \(header.epoch), and \(contradicted.source) of epoch \(contradicted.key.epoch): repaired with it, the vault would open with secrets that were removed since",
+        "the vault's header is of key epoch \(header.epoch), and \(contradicted.source) of epoch \(contradicted.key.epoch): "
+          + "repaired with it, the vault would open with secrets that were removed since",
         place: database.place.description,
         cure:
-          "restore a backup made after the key was changed; to go back to the older key on purpose, repair with acceptingOlderKey: true",
+          "restore a backup made after the key was changed; to go back to the older key on purpose, repair with "
+          + "acceptingOlderKey: true",
         remedy: .acceptOlderKey
       )
     }

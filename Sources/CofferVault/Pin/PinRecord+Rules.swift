@@ -98,7 +98,8 @@ extension PinRecord {
     return StoreError(
       .rolledBack, what, place: place.description,
       cure:
-        "an older copy was put back: find the newer file; if the old one is right, accept it with LockedVault.unlockAcceptingPin(with:)",
+        "an older copy was put back: find the newer file; if the old one is right, accept it with "
+        + "LockedVault.unlockAcceptingPin(with:)",
       remedy: .acceptOlder)
   }
 
@@ -107,7 +108,8 @@ extension PinRecord {
     return StoreError(
       .forked, what, place: place.description,
       cure:
-        "two copies were written apart: find the other one; if this one is right, accept it with LockedVault.unlockAcceptingPin(with:)",
+        "two copies were written apart: find the other one; if this one is right, accept it with "
+        + "LockedVault.unlockAcceptingPin(with:)",
       remedy: .acceptFork)
   }
 }

@@ -233,7 +233,8 @@ final class PinWatch {
     guard finding == .ownEntryEvicted, !hasWarned else { return }
     hasWarned = true
     Notices.note(
-      "\(place): \(VaultState.mostReplicas) machines have written since this one did; whether its last write is in it cannot be told"
+      "\(place): \(VaultState.mostReplicas) machines have written since this one did; whether its last write is in it cannot be "
+        + "told"
     )
   }
 

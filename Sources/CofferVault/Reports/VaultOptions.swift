@@ -13,9 +13,9 @@ public struct VaultOptions: Sendable, Equatable {
   public var pins: FilePath?
   /// The vault that must be found; ``/CofferPlatform/StoreError/Kind/replaced`` otherwise.
   public var expected: VaultID?
-  /// Invitations from others who have the vault, at most ``/CofferVaultFormat/Invitation/most``. A vault whose key does not come from theirs is
-  /// refused with ``/CofferPlatform/StoreError/Kind/forked`` or ``/CofferPlatform/StoreError/Kind/rolledBack``. A recipient's
-  /// first use of a vault needs one.
+  /// Invitations from others who have the vault, at most ``/CofferVaultFormat/Invitation/most``. A vault whose key does not come
+  /// from theirs is refused with ``/CofferPlatform/StoreError/Kind/forked`` or ``/CofferPlatform/StoreError/Kind/rolledBack``. A
+  /// recipient's first use of a vault needs one.
   public var invitations: [Invitation] = []
   /// The oldest generation that is accepted; ``/CofferPlatform/StoreError/Kind/rolledBack`` below it. For machines without a pin,
   /// or to whom the number was told.
@@ -53,8 +53,8 @@ public struct VaultOptions: Sendable, Equatable {
 
 extension VaultOptions {
   /// Expects the vault that `text` names, as the variable `COFFER_EXPECT_VAULT` of a machine does: invitations, with spaces
-  /// between them, at most ``/CofferVaultFormat/Invitation/most``; or else a vault's id, 32 hexadecimal digits, and perhaps a colon and the least
-  /// generation.
+  /// between them, at most ``/CofferVaultFormat/Invitation/most``; or else a vault's id, 32 hexadecimal digits, and perhaps a
+  /// colon and the least generation.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for anything else.
   public mutating func expect(_ text: String) throws(StoreError) {

@@ -1,4 +1,4 @@
-package import CofferMemory
+internal import CofferMemory
 
 /// Writes the fields of one part of a vault, in place: into an array, or into guarded memory where the part holds secrets.
 /// Either is made in its final length, so nothing is copied on growing and no copy of a secret is left behind.

@@ -1,4 +1,4 @@
-package import CofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 
 /// How a vault's key contradicts one that is known from where the vault's writer cannot reach.
@@ -63,7 +63,8 @@ extension Contradiction {
   private var olderCure: String {
     switch source {
     case .pin:
-      "an older copy was put back: find the newer file; if the old one is right, accept it with LockedVault.unlockAcceptingPin(with:)"
+      "an older copy was put back: find the newer file; if the old one is right, accept it with "
+        + "LockedVault.unlockAcceptingPin(with:)"
     case .invitation: "an older copy was put back: find the newer file, or ask for a new invitation if the old one is right"
     case .slot, .heldKey, .backup, .header: "an older copy was put back: find the newer file"
     }
@@ -80,7 +81,8 @@ extension Contradiction {
   private var forkCure: String {
     switch source {
     case .pin:
-      "someone without the key made this vault, or two copies were written apart: find the other one; if this one is right, accept it with LockedVault.unlockAcceptingPin(with:)"
+      "someone without the key made this vault, or two copies were written apart: find the other one; if this one is right, "
+        + "accept it with LockedVault.unlockAcceptingPin(with:)"
     case .invitation: "someone without the key made this vault, or the invitation is to another: ask who gave it for a new one"
     case .slot, .heldKey, .header: "someone without the key made this vault: find the right file, or restore a backup"
     case .backup: "the backup is of another history than the vault: restore another backup, or say acceptingOlderKey: true"

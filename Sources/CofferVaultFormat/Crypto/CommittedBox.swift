@@ -1,5 +1,5 @@
 internal import CCofferSodium
-package import CofferMemory
+internal import CofferMemory
 
 /// A box that opens under one key only: nonce 24, commitment 32, then the AEAD box of the message.
 ///

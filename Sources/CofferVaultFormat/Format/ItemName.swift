@@ -26,8 +26,8 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
     field = ""
   }
 
-  /// The name of a field of the item, at most 256 bytes. An item has up to ``/CofferVault/VaultItem/mostFields``; they are renamed, exported
-  /// and deleted with it.
+  /// The name of a field of the item, at most 256 bytes. An item has up to ``/CofferVault/VaultItem/mostFields``; they are
+  /// renamed, exported and deleted with it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``; see ``/CofferStorage/StoredName``.
   public func field(named field: String) throws(StoreError) -> ItemName {

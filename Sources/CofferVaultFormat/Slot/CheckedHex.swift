@@ -1,5 +1,5 @@
 internal import CCofferSodium
-package import CofferMemory
+internal import CofferMemory
 
 /// 32 bytes as text: a mark, 64 lowercase hexadecimal digits, and eight more of the bytes' digest, which tell a mistyped or cut
 /// copy.

@@ -25,7 +25,8 @@ package enum PassphrasePolicy {
     guard !wanted.isBelow(floor) else {
       throw StoreError(
         .unfitSecret,
-        "\(wanted.passes) passes over \(wanted.mebibytes) MiB are less than the vault's floor of \(floor.passes) over \(floor.mebibytes)",
+        "\(wanted.passes) passes over \(wanted.mebibytes) MiB are less than the vault's floor of \(floor.passes) over "
+          + "\(floor.mebibytes)",
         cure: "give at least the floor, or no cost at all to have this machine measured")
     }
     try PassphraseHash.check(wanted, memory: memory)

@@ -1,4 +1,4 @@
-package import CofferMemory
+internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 

@@ -120,7 +120,8 @@ extension VaultHeader {
     guard format > VaultFormat.version else { return }
     throw StoreError(
       .newerFormat(found: Int(format), supported: VaultFormat.version),
-      "the vault is of format version \(format), and this version writes \(VaultFormat.version): it can be read, and nothing was changed",
+      "the vault is of format version \(format), and this version writes \(VaultFormat.version): it can be read, and nothing "
+        + "was changed",
       place: place.description, cure: "update coffer")
   }
 }

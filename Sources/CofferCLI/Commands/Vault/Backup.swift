@@ -68,7 +68,8 @@ struct VaultRestoreCommand: OpeningCommand {
     progress.clear()
     if options.json { return try Output.line(JSONText.encode(Answer(report))) }
     try Output.line(
-      "\(Sign.doneAtTerminal)restored \(counted(report.items, "item")) of vault \(report.id), from its generation \(report.restored); it is now at \(report.generation)"
+      "\(Sign.doneAtTerminal)restored \(counted(report.items, "item")) of vault \(report.id), from its generation "
+        + "\(report.restored); it is now at \(report.generation)"
     )
     if let kept = report.kept { try Output.line("what was there before is in \(Printable.line(kept.description))") }
     for line in ReturnedSlots.lines(report.returnedSlots) { try Output.line(line) }
@@ -212,7 +213,8 @@ struct VaultRepairCommand: OpeningCommand {
     if report.mendedHeader { lines.append("mended: a copy of the header, from the other one") }
     guard report.rebuiltState else { return lines + ReturnedSlots.lines(report.returnedSlots) }
     lines.append(
-      "rebuilt: the state, from \(report.records == 1 ? "1 record that opens" : "\(report.records) records that open"); the vault is now at generation \(report.generation)"
+      "rebuilt: the state, from \(report.records == 1 ? "1 record that opens" : "\(report.records) records that open"); the "
+        + "vault is now at generation \(report.generation)"
     )
     lines.append("dropped, as they do not open: records: \(report.droppedRecords), log entries: \(report.droppedLogRows)")
     if let kept = report.kept { lines.append("kept: the vault as it was, in \(Printable.line(kept.description))") }

@@ -90,7 +90,8 @@ struct VaultCopyCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "copy", abstract: "Store an item under another name as well.",
     discussion:
-      "Value, label, attributes, expiry and fields are copied; the copy has its own dates, and what has expired is not copied. An item "
+      "Value, label, attributes, expiry and fields are copied; the copy has its own dates, and what has expired is not copied. "
+      + "An item "
       + "that has the name already is left alone, unless --replace.",
     aliases: ["cp"])
 

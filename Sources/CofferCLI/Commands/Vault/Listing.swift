@@ -10,7 +10,8 @@ struct VaultListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List items; no value is decrypted.",
     discussion: """
-      All that is given must hold. SERVICE/ with a slash at its end is all that is below it. Among what has a date --sort begins with the newest change, or with what expires first.
+      All that is given must hold. SERVICE/ with a slash at its end is all that is below it. Among what has a date --sort begins \
+      with the newest change, or with what expires first.
       """, aliases: ["ls"])
 
   enum Order: String, ExpressibleByArgument, CaseIterable { case name, modified, expires }

@@ -18,7 +18,8 @@ struct VaultNameAddCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Give a vault a name.",
     discussion:
-      "The vault need not be there yet: coffer --vault work init makes it. A name that another vault has stays with it, unless --replace."
+      "The vault need not be there yet: coffer --vault work init makes it. A name that another vault has stays with it, unless "
+      + "--replace."
   )
 
   @Argument(help: "The name.") var name: String
