@@ -36,9 +36,9 @@ public struct VaultPlace: Sendable {
   /// The vault in the file at `path`, even if the path looks like a URL.
   public static func file(_ path: FilePath) -> VaultPlace { VaultPlace(.file(path)) }
 
-  /// The mirror at `path` of a vault on a server, made by ``UnlockedVault/mirror(to:progress:)`` on this machine. A write throws
-  /// ``/CofferPlatform/StoreError/Kind/readOnly``. An open mirror stays as it was opened, even during a refresh. A mirror older
-  /// than its last refresh is ``/CofferPlatform/StoreError/Kind/rolledBack``, and one made elsewhere is
+  /// The mirror at `path` of a vault on a server, made by ``/CofferVault/UnlockedVault/mirror(to:progress:)`` on this machine. A
+  /// write throws ``/CofferPlatform/StoreError/Kind/readOnly``. An open mirror stays as it was opened, even during a refresh. A
+  /// mirror older than its last refresh is ``/CofferPlatform/StoreError/Kind/rolledBack``, and one made elsewhere is
   /// ``/CofferPlatform/StoreError/Kind/unproven``.
   public static func mirror(_ path: FilePath) -> VaultPlace { VaultPlace(.mirror(path)) }
 
