@@ -32,7 +32,7 @@ struct CommandLineArticleTests {
   @Test
   func `every variable that it names is looked at`() throws {
     var sources = ""
-    for folder in ["Sources/CofferCLI", "Sources/Coffer"] {
+    for folder in ["Sources/CofferCLI", "Sources/CofferFormats", "Sources/CofferTerminal", "Sources/Coffer"] {
       let path = CommandLineArticle.root.appending(path: folder).path()
       for file in try FileManager.default.subpathsOfDirectory(atPath: path) where file.hasSuffix(".swift") {
         sources += try String(contentsOfFile: path + "/" + file, encoding: .utf8)
