@@ -19,11 +19,23 @@ enum Main {
     let line = CommandWords.all
     // Without its words every command would be the one that prints the help, and has done nothing.
     guard !line.isEmpty else { exit(report(unreadableWords, nil).rawValue) }
-    exit(run(Arguments(line)).rawValue)
+    exit((run(hot: line) ?? run(Arguments(line))).rawValue)
   }
 
   private static let unreadableWords = Failure(
     .io, kind: "io", "the arguments of the program cannot be read", cure: "mount /proc; nothing was done")
+
+  /// Runs the command of `line` if ArgumentParser need not read it; nil if it must.
+  private static func run(hot line: [ByteWord]) -> ExitStatus? {
+    guard let command = HotWords.command(line) else { return nil }
+    do {
+      try ProcessEnvironment.refuseUnreadable()
+      try perform(command, json: command.options.json)
+      return .done
+    } catch {
+      return report(error, Arguments(line))
+    }
+  }
 
   private static func run(_ arguments: Arguments) -> ExitStatus {
     do {
@@ -39,18 +51,22 @@ enum Main {
         if arguments.asksTree || command is ClipboardKeeperCommand { try command.run() } else { try arguments.help().show() }
         return .done
       }
-      if !type(of: ours).startsPrograms { Hardening.forbidNewPrivileges() }
-      try ours.answer(json: arguments.wantsJSON)
+      try perform(ours, json: arguments.wantsJSON)
       return .done
     } catch {
       return report(error, arguments)
     }
   }
 
+  private static func perform(_ command: any Command, json: Bool) throws {
+    if !type(of: command).startsPrograms { Hardening.forbidNewPrivileges() }
+    try command.answer(json: json)
+  }
+
   /// Parses the words of a command by that command alone: with its whole tree of commands ArgumentParser takes twice the time,
   /// and builds the tree anew for each error. The tree answers what needs it: help, which has the full names, the version and
   /// completion.
-  private static func parse(_ arguments: Arguments) throws -> any ParsableCommand {
+  static func parse(_ arguments: Arguments) throws -> any ParsableCommand {
     if let (command, words) = arguments.completion { return try command.parseAsRoot(words) }
     guard arguments.namesLeaf else { return try CofferCommand.parseAsRoot(arguments.words) }
     do {

@@ -59,6 +59,7 @@ protocol CommandOptions: ParsableArguments {
   var offline: String? { get }
   var quiet: Bool { get }
   var yes: Bool { get }
+  var json: Bool { get }
 }
 
 /// The options of a command whose answer no program reads.
@@ -68,6 +69,8 @@ struct CommonOptions: CommandOptions {
   @Option(help: .offline, completion: .file()) var offline: String?
   @Flag(name: .quiet, help: .quiet) var quiet = false
   @Flag(help: .yes) var yes = false
+
+  var json: Bool { false }
 }
 
 /// The options of a command whose answer a program may read.

@@ -222,3 +222,13 @@ struct AuthSwitchCommand: OpeningCommand {
     return other
   }
 }
+
+extension AuthTokenCommand: HotCommand {
+  mutating func take(_ line: inout HotLine) -> Bool {
+    var chosen = LoginChoice()
+    (chosen.host, chosen.account) = (line.word(), line.value("--account"))
+    (self.chosen, fresh) = (chosen, line.flag("--fresh"))
+    (unlocking, options) = (line.unlockingOptions(), line.answerOptions())
+    return true
+  }
+}

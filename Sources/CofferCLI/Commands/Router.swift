@@ -159,3 +159,14 @@ struct ExplainCommand: OpeningCommand {
         """)
   }
 }
+
+extension GetCommand: HotCommand {
+  mutating func take(_ line: inout HotLine) -> Bool {
+    guard let key = line.word() else { return false }
+    var router = RouterOptions()
+    router.domain = line.value("--domain")
+    (self.key, self.router) = (key, router)
+    (unlocking, options) = (line.unlockingOptions(), line.answerOptions())
+    return true
+  }
+}

@@ -102,3 +102,18 @@ struct CredentialDockerCommand: OpeningCommand {
     return Failure.said(.notFound)
   }
 }
+
+extension CredentialGitCommand: HotCommand {
+  mutating func take(_ line: inout HotLine) -> Bool {
+    guard let operation = line.word() else { return false }
+    (self.operation, unlocking, options) = (operation, line.unlockingOptions(), line.commonOptions())
+    return true
+  }
+}
+
+extension CredentialDockerCommand: HotCommand {
+  mutating func take(_ line: inout HotLine) -> Bool {
+    (action, unlocking, options) = (line.word(), line.unlockingOptions(), line.commonOptions())
+    return true
+  }
+}

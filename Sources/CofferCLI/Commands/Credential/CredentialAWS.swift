@@ -58,3 +58,10 @@ struct CredentialAWSCommand: OpeningCommand {
       cure: "coffer vault edit \(item.name.service) \(Printable.line(item.name.account)) --attribute \(Self.keyID)=ID")
   }
 }
+
+extension CredentialAWSCommand: HotCommand {
+  mutating func take(_ line: inout HotLine) -> Bool {
+    (profile, unlocking, options) = (line.word(), line.unlockingOptions(), line.commonOptions())
+    return true
+  }
+}

@@ -78,3 +78,11 @@ struct CredentialAskpassCommand: OpeningCommand {
     return try items.value(of: item.name).line(of: item.name, for: program)
   }
 }
+
+extension CredentialAskpassCommand: HotCommand {
+  mutating func take(_ line: inout HotLine) -> Bool {
+    guard let question = line.word() else { return false }
+    (self.question, unlocking, options) = (question, line.unlockingOptions(), line.commonOptions())
+    return true
+  }
+}

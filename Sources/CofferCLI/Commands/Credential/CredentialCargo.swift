@@ -27,3 +27,10 @@ struct CredentialCargoCommand: OpeningCommand {
     while let line = try CargoProvider.line(from: STDIN_FILENO) { try provider.answer(line) }
   }
 }
+
+extension CredentialCargoCommand: HotCommand {
+  mutating func take(_ line: inout HotLine) -> Bool {
+    (cargoPlugin, unlocking, options) = (line.flag("--cargo-plugin"), line.unlockingOptions(), line.commonOptions())
+    return true
+  }
+}

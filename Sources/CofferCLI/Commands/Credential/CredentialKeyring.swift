@@ -89,3 +89,12 @@ struct CredentialKeyringCommand: OpeningCommand {
     try items.remove(there.name, if: there.isUnchanged)
   }
 }
+
+extension CredentialKeyringCommand: HotCommand {
+  mutating func take(_ line: inout HotLine) -> Bool {
+    guard let operation = line.word().flatMap(Operation.init(rawValue:)), let service = line.word() else { return false }
+    (self.operation, self.service, username) = (operation, service, line.word())
+    (mode, output, unlocking, options) = (.password, .plain, line.unlockingOptions(), line.commonOptions())
+    return true
+  }
+}

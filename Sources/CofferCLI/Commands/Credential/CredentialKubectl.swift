@@ -70,3 +70,11 @@ struct CredentialKubectlCommand: OpeningCommand {
     }
   }
 }
+
+extension CredentialKubectlCommand: HotCommand {
+  mutating func take(_ line: inout HotLine) -> Bool {
+    (service, account) = (line.word(), line.word())
+    (unlocking, options) = (line.unlockingOptions(), line.commonOptions())
+    return true
+  }
+}

@@ -138,3 +138,13 @@ enum ItemCommands {
     VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self, VaultOneTimeCommand.self,
   ]
 }
+
+extension VaultGetCommand: HotCommand {
+  mutating func take(_ line: inout HotLine) -> Bool {
+    guard let service = line.word() else { return false }
+    (self.service, account, field) = (service, line.word(), line.value("--field"))
+    (attribute, revision, clip, clearAfter, clipboard) = (nil, nil, false, nil, nil)
+    (unlocking, options) = (line.unlockingOptions(), line.answerOptions())
+    return true
+  }
+}

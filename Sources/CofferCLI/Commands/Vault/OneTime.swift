@@ -83,3 +83,16 @@ struct VaultOneTimeCommand: OpeningCommand {
     return try terminal.secret(Question("otpauth:// URI, or secret, of \(name.description)"))
   }
 }
+
+extension VaultOneTimeCommand: HotCommand {
+  mutating func take(_ line: inout HotLine) -> Bool {
+    guard let service = line.word() else { return false }
+    var item = ItemArguments()
+    (item.service, item.account) = (service, line.word())
+    var clipboard = ClipboardOptions()
+    (clipboard.clip, clipboard.clearAfter, clipboard.clipboard) = (false, nil, nil)
+    (self.item, stores, self.clipboard) = (item, false, clipboard)
+    (unlocking, options) = (line.unlockingOptions(), line.answerOptions())
+    return true
+  }
+}
