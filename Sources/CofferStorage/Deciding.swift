@@ -1,15 +1,14 @@
 package import CofferPlatform
 package import Synchronization
 
-/// Knows which thread asks another store for a decision while it holds a domain's locks: its own writes here would wait for
-/// themselves, and are refused instead.
+/// Marks the thread that asks another store for a decision while it holds a domain's locks. Its own writes here would
+/// deadlock, so they are refused.
 package struct Deciding: ~Copyable {
-  /// The thread's number; zero while there is none.
+  /// The thread's number; zero if there is none.
   @usableFromInline let thread = Atomic<UInt32>(0)
 
   package init() {}
 
-  /// Makes `decision`, with this thread marked.
   package func make(_ decision: Decision, _ id: TransactionID?) throws(StoreError) {
     try marked { () throws(StoreError) in try decision.make(id) }
   }

@@ -1,15 +1,14 @@
-/// Decodes a field that is not stored: a nil field is left out, and a type that asks whether it is nil reads as nil. Any other
-/// question fails.
+/// Decodes a field that is not stored. A nil field is left out, so a type that asks whether it is nil reads as nil. Any other
+/// request fails.
 ///
-/// So does a type that asks nothing, or that ignores a refusal: the stored value may be of a former type with other fields, and
+/// A type that asks nothing, or ignores a refusal, fails too: the stored value may be of a former type with other fields, and
 /// nobody would notice.
 struct AbsentDecoding: Decoder, SingleValueDecodingContainer {
-  /// The last answer.
   private final class Answer { var isNil = false }
 
   let place: CodingPlace
   let level: Int
-  /// Which field is missing.
+  /// The error that names the missing field.
   let failure: DecodingError
   private let answer = Answer()
 

@@ -2,14 +2,14 @@
 enum FormDecoder {
   /// Decodes `form`.
   ///
-  /// The text of an override is read as the type asks for it: a scalar by ``PlainValue``'s rules, fields or elements as JSON.
+  /// The type decides how the text of an override is read: a scalar by ``PlainValue``'s rules, fields or elements as JSON.
   ///
   /// - Throws: `DecodingError`, or the error of the type's own decoding.
   static func decode<Value: Decodable>(_ type: Value.Type, from form: PlainForm) throws -> Value {
     try FormDecoding(form: form, place: .top, level: 0).value(type)
   }
 
-  /// What keeps `form` from being a `type`, with the field where it was noticed; nil when nothing does, or nothing can be said.
+  /// The reason why `form` is no `type`, with the field; nil if it is one, or the reason is unknown.
   static func explanation(_ type: any Decodable.Type, from form: PlainForm) -> String? {
     do {
       _ = try decode(type, from: form)
@@ -27,7 +27,6 @@ enum FormDecoder {
   }
 }
 
-/// The decoder of one form.
 struct FormDecoding: Decoder {
   let form: PlainForm
   let place: CodingPlace

@@ -1,12 +1,12 @@
 internal import CofferPlatform
 
-/// One value while it is being encoded. A reference, because `Codable` hands out containers that are filled after they were
+/// One value during encoding. It is a reference, because `Codable` hands out containers and fills them after they were
 /// placed.
 final class FormNode {
   private enum Shape { case untouched, null, single(PlainForm), keyed, unkeyed, contradictory }
   private enum Part { case form(PlainForm), node(FormNode) }
 
-  /// Where in the value this is.
+  /// The place in the encoded value.
   let place: CodingPlace
   private var shape = Shape.untouched
   private var members: [String: Part] = [:]
@@ -14,7 +14,6 @@ final class FormNode {
 
   init(at place: CodingPlace) { self.place = place }
 
-  /// Elements so far.
   var count: Int { elements.count }
 
   func becomeKeyed() {
@@ -33,7 +32,7 @@ final class FormNode {
     }
   }
 
-  /// The value is `form`, or nothing at all when it is nil.
+  /// The value is `form`, or nothing when nil.
   func become(_ form: PlainForm?) {
     guard case .untouched = shape else {
       shape = .contradictory
@@ -57,7 +56,7 @@ final class FormNode {
     }
   }
 
-  /// A member in place of any that has the name.
+  /// A new member, which replaces any with the same name.
   func member(_ key: any CodingKey) -> FormNode {
     let node = FormNode(at: .member(key, of: place))
     members[key.stringValue] = .node(node)

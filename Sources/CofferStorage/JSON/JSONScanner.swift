@@ -1,28 +1,27 @@
 package import CofferMemory
 package import CofferPlatform
 
-/// Reads JSON where it lies: a string that is a secret goes straight to guarded memory, and never becomes a `String`.
+/// Reads JSON in place: a secret string goes straight to guarded memory and never becomes a `String`.
 ///
-/// Source: RFC 8259. What the caller does not ask for is not accepted, or passed over without recursion, so no depth has to be
-/// bounded.
+/// Source: RFC 8259. Input that the caller does not ask for is refused, or skipped without recursion, so depth needs no
+/// bound.
 package struct JSONScanner {
   private let bytes: UnsafeRawBufferPointer
   private let place: String
   private let outcome: String
-  /// Bytes that are read already.
   package private(set) var offset = 0
 
-  /// - Parameter outcome: what an error adds, which is thrown before anything is done.
+  /// - Parameter outcome: appended to each error; says that nothing was done.
   package init(_ bytes: UnsafeRawBufferPointer, place: String, outcome: String = "nothing was imported") {
     self.bytes = bytes
     self.place = place
     self.outcome = outcome
   }
 
-  /// The number of the line that is read, from 1.
+  /// The number of the current line, from 1.
   package var line: Int { bytes[..<min(offset, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1 }
 
-  /// Says where, and never what. Where nothing follows, what is wrong is the end.
+  /// An error that names the line, never the content. If only white space follows, the error is the early end.
   package func damaged(_ what: String) -> StoreError {
     guard bytes[offset...].allSatisfy(Self.isSpace) else {
       return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; \(outcome)")
@@ -34,7 +33,7 @@ package struct JSONScanner {
 
   private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
 
-  /// The next byte that is no white space; nil at the end.
+  /// The next byte that is not white space; nil at the end.
   package mutating func peek() -> UInt8? {
     while offset < bytes.count, Self.isSpace(bytes[offset]) { offset += 1 }
     return offset < bytes.count ? bytes[offset] : nil
@@ -53,11 +52,11 @@ package struct JSONScanner {
 
   /// Calls `body` with the name of each field, to read its value.
   ///
-  /// A name that stands there twice is refused: which of its values is meant nobody knows. Source: RFC 8259, section 4.
+  /// A repeated name is refused, because the meant value is unknown. Source: RFC 8259, section 4.
   package mutating func object(_ body: (inout JSONScanner, String) throws -> Void) throws {
     try expect("{")
     guard !takes("}") else { return }
-    // By their bytes: Swift takes two spellings of a character for the same.
+    // Compare bytes: Swift treats two spellings of a character as equal.
     var names: Set<[UInt8]> = []
     repeat {
       let name = try text()
@@ -76,7 +75,7 @@ package struct JSONScanner {
     try expect("]")
   }
 
-  /// Passes over a value of any kind, looking no closer than its end needs.
+  /// Skips a value of any kind and checks only what finding its end needs.
   package mutating func skip() throws(StoreError) {
     var depth = 0
     repeat {
@@ -94,7 +93,6 @@ package struct JSONScanner {
     } while depth > 0
   }
 
-  /// A number, `true`, `false` or `null`.
   private mutating func word() throws(StoreError) {
     let start = offset
     while offset < bytes.count, case let byte = bytes[offset], byte >= 0x2B, byte != 0x2C, byte < 0x7B, byte != 0x5B, byte != 0x5D
@@ -104,7 +102,6 @@ package struct JSONScanner {
     guard offset > start else { throw damaged("a value is missing") }
   }
 
-  /// Nothing may follow.
   package mutating func end() throws(StoreError) {
     guard peek() == nil else { throw damaged("something follows the end") }
   }
@@ -118,7 +115,7 @@ package struct JSONScanner {
     return number
   }
 
-  /// Whether `null` stands here, which is then read.
+  /// Whether `null` stands here; reads it if so.
   package mutating func isNull() throws(StoreError) -> Bool {
     guard peek() == UInt8(ascii: "n") else { return false }
     for byte in "null".utf8 {
@@ -148,7 +145,7 @@ package struct JSONScanner {
     return secret
   }
 
-  /// A string that is no secret; empty where `null` or anything else but a string stands, which is passed over.
+  /// Skips `null` and any other value but a string, and returns an empty string.
   package mutating func textOrNothing() throws(StoreError) -> String {
     guard peek() == UInt8(ascii: "\"") else {
       try skip()
@@ -157,7 +154,7 @@ package struct JSONScanner {
     return try text()
   }
 
-  /// A string in guarded memory; nil where it is empty, and where `null` or anything else stands, which is passed over.
+  /// Nil for an empty string, and for `null` or any other value, which is skipped.
   package mutating func secretOrNothing() throws -> SecretForm? {
     guard peek() == UInt8(ascii: "\"") else {
       try skip()
@@ -167,7 +164,6 @@ package struct JSONScanner {
     return secret.count == 0 ? nil : SecretForm(secret)
   }
 
-  /// A number, `true`, `false` or `null` as it stands there.
   package mutating func literal() throws(StoreError) -> String {
     _ = peek()
     let start = offset
@@ -175,7 +171,7 @@ package struct JSONScanner {
     return String(decoding: bytes[start..<offset], as: UTF8.self)
   }
 
-  /// Hands the bytes of a string to `put`, escapes resolved.
+  /// Passes the bytes of a string to `put`, escapes resolved.
   private mutating func string(_ put: (UInt8) -> Void) throws(StoreError) {
     try expect("\"")
     while offset < bytes.count {
@@ -207,7 +203,7 @@ package struct JSONScanner {
     }
   }
 
-  /// The scalar of `\uXXXX`, or of two that are a surrogate pair.
+  /// The scalar of `\uXXXX`, or of two that form a surrogate pair.
   private mutating func scalar() throws(StoreError) -> Unicode.Scalar {
     let first = try unit()
     if let scalar = Unicode.Scalar(first) { return scalar }

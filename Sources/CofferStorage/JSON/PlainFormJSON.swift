@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 
-/// A plain value as JSON. Bytes are the object `{"base64": "…"}`; the encoder says what dates and numbers without an end are.
+/// A plain value as JSON. Bytes are the object `{"base64": "…"}`; the encoder's strategies cover dates and non-finite
+/// numbers.
 package struct PlainFormJSON: Encodable {
   package let form: PlainForm
 

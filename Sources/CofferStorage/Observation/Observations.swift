@@ -2,21 +2,20 @@ internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 
-/// An observation as far as it is kept.
+/// An observation, as the registry holds it.
 protocol KeptObservation: AnyObject, Sendable {
   /// Ends it where its owner is gone.
   func stopIfUnowned()
   func stop()
 }
 
-/// All observations of this process that are bound to an owner. Nothing else keeps them, and they keep what they are told from:
-/// so there is no circle, and whoever observes need not keep the subject, the session or the router.
+/// All observations of this process that are bound to an owner. Only this keeps them, and they keep their sources: so there
+/// is no cycle, and an observer need not keep the subject, the session or the router.
 ///
-/// That an owner is gone is found at the next news. Where none come it is found by looking, soon after an observation began and
-/// then ever more seldom.
+/// The next news finds that an owner is gone. Without news a check finds it, soon after an observation began and then ever
+/// more rarely.
 final class Observations: Sendable {
-  /// Where one owner's closure for one value is. The source stays alive while something is in the slot, and so does its
-  /// identifier.
+  /// The place of one owner's closure for one value. The source, and so its identifier, lives while the slot is filled.
   struct Slot: Hashable {
     let source: ObjectIdentifier
     let name: String
@@ -26,7 +25,7 @@ final class Observations: Sendable {
   private struct State {
     var kept: [Slot: any KeptObservation] = [:]
     var pause = shortestPause
-    /// Of the look that is to come; zero while there is none.
+    /// The number of the next check; zero if none is scheduled.
     var round: UInt64 = 0
     var lastRound: UInt64 = 0
 
@@ -41,11 +40,11 @@ final class Observations: Sendable {
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "coffer.owners", qos: .utility)
 
-  // Seconds. A look costs some 50 ns for each observation; an idle program is woken about once a minute.
+  // Seconds. A check costs about 50 ns for each observation and wakes an idle program about once a minute.
   private static let shortestPause = 1.0
   private static let longestPause = 64.0
 
-  /// Keeps `observation`, in place of the one that the owner had there.
+  /// Keeps `observation` in place of the owner's former one.
   func keep(_ observation: any KeptObservation, in slot: Slot) {
     let (former, round) = state.withLock { state in
       let former = state.kept.updateValue(observation, forKey: slot)
@@ -63,7 +62,7 @@ final class Observations: Sendable {
       guard state.kept[slot] === observation else { return nil }
       return state.kept.removeValue(forKey: slot)
     }
-    // Released outside of the lock: what it holds may call anything as it goes.
+    // Released outside the lock: what it holds may call anything on release.
     withExtendedLifetime(dropped) {}
   }
 
