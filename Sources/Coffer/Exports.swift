@@ -1,6 +1,5 @@
-// What an application sees of the libraries beneath, name by name: `import Coffer` is enough, and shows nothing else. Beside
-// these it sees the types of this target. Who writes a store, makes vaults or runs the agent imports the library for that; see
-// README.
+// The types that an application needs from the other libraries. `import Coffer` shows these and the types of this target, and
+// nothing else. Code that implements a store, makes vaults or runs the agent imports its library; see README.
 
 @_exported public import class CofferAgent.AgentStore
 @_exported public import class CofferDefaults.DefaultsStore
