@@ -97,6 +97,6 @@ extension Examination {
     try expect(try store.names() == ["a"], "a decision shows among the names")
   }
 
-  /// The id that a decision's closure, which runs on this thread, was given.
+  /// The id that a decision's closure was given, on this thread.
   private final class Seen { var id: TransactionID? }
 }

@@ -22,7 +22,7 @@ extension Examination {
     }
   }
 
-  /// Listens while `body` runs; a store that tells nothing must say so by a feed that has ended.
+  /// Listens while `body` runs. A store that reports no changes must have a feed that has ended.
   private func listening(_ body: (Listener) async throws -> Void) async throws {
     let listener = Listener()
     let subscription = try store.changes.subscribe { listener.add($0) }

@@ -95,7 +95,7 @@ extension Examination {
     }
   }
 
-  /// Where threads wait for the last of them: those that came one after the other would prove nothing.
+  /// Threads wait here for the last one: runs in sequence would prove nothing.
   private final class StartingLine: Sendable {
     private let missing: Atomic<Int>
     private let gate = DispatchSemaphore(value: 0)
@@ -108,14 +108,13 @@ extension Examination {
     }
   }
 
-  /// The error of a thread.
   private final class Problem: Sendable {
     private let noted = Mutex<(any Error)?>(nil)
     var error: (any Error)? { noted.withLock { $0 } }
     func note(_ error: any Error) { noted.withLock { $0 = error } }
   }
 
-  /// Runs `body` on a thread of its own: a store's call may block, which the threads of tasks must not.
+  /// Runs `body` on its own thread: a store's call may block, which the threads of tasks must not.
   private func onThread(_ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
       DispatchQueue(label: "coffer.conformance").async {
