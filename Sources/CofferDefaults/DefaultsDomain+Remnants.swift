@@ -4,7 +4,7 @@ internal import FoundationEssentials
 package import SystemPackage
 
 extension DefaultsDomain {
-  /// Every readable value in the domain's files, valid or not: in the list and its copies, the remains of a dead fold, and the
+  /// Every readable value in the domain's files, valid or not: in the list and its copies, a dead fold's remains, and the
   /// journal with its older records. A name is the text before a value.
   ///
   /// - Throws: `.denied`, `.io`.

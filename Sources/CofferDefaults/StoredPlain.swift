@@ -24,8 +24,8 @@ package enum StoredPlain {
 
   package static func weight(of form: PlainForm?, under name: String) -> Int { Budget.weight(of: form, under: name) }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` when a change makes a domain too heavy, unless it weighed as
-  ///   much before.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` when a change makes a domain too heavy, unless it weighed
+  ///   that much before.
   package static func check(weight: Int, before: Int, changing name: String?, in place: String) throws(StoreError) {
     try Budget.check(weight: weight, before: before, changing: name, in: place)
   }

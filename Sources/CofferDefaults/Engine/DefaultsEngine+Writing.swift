@@ -17,8 +17,8 @@ extension DefaultsEngine {
     idle.wrote(self)
   }
 
-  /// `body` runs under the file's lock, with the state unlocked, so that readers are not blocked. If the domain has no value, it
-  /// gets the one from `beneath`.
+  /// `body` runs under the file's lock, with the state unlocked, so that readers are not blocked. If the domain has no value,
+  /// it gets the one from `beneath`.
   func update(
     _ name: String, beneath: () throws(StoreError) -> PlainForm?, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
   ) throws(StoreError) {
@@ -84,7 +84,7 @@ extension DefaultsEngine {
       return state.batches.prepared.isEmpty ? try body(&state) : nil
     }
     if let early { return early }
-    // This process has the lock, so the maker of prepared batches has died. They are settled in the current journal alone.
+    // This process has the lock, so the maker of prepared batches has died. Only the current journal settles them.
     guard try !Relocation(engine: self).hasMoved(journal) else { throw journal.overtaken }
     try PreparedBatches(engine: self).resolve(journal)
     return try state.withLock { (state) throws(StoreError) in
@@ -120,7 +120,7 @@ extension DefaultsEngine {
     return wantsFold(state)
   }
 
-  /// Checks the expectations, and drops changes without an effect.
+  /// Checks the expectations, and drops changes without effect.
   func effects(
     of changes: [Record.Change], if expectations: [String: PlainForm?], _ state: inout EngineState
   ) throws(StoreError) -> [Record.Change] {
@@ -148,7 +148,7 @@ extension DefaultsEngine {
 
   @inline(__always)
   func wantsFold(_ state: borrowing EngineState) -> Bool {
-    // A large list is rewritten less often, so that steady writes cost the same for any number of keys.
+    // A large list is rewritten less often, so that the cost of steady writes does not depend on the number of keys.
     state.spentBytes >= max(state.foldAt, min(JournalLayout.foldAt + 2 * state.weight, JournalLayout.foldAtMost))
   }
 }

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The batches that the journal's records name: open ones, and committed ones whose names another store may still remember.
+/// The batches in the journal's records: open ones, and committed ones whose names another store may still remember.
 struct OpenBatches {
   /// Without an outcome in the journal, oldest first.
   private(set) var prepared: [Record.Prepared] = []
@@ -62,7 +62,7 @@ struct OpenBatches {
 
   // MARK: Outcomes
 
-  /// Leaves out failed lookups until it is time to ask again, so that not every write asks.
+  /// Omits failed lookups until the next attempt is due, so that not every write asks.
   func toResolve(_ now: UInt64) -> [Record.Prepared] {
     prepared.filter { unresolvable[$0.id] == nil || now >= nextResolution }
   }

@@ -1,7 +1,7 @@
 /// Overrides on a command line: `-key value` and `-key=value`.
 ///
-/// A value that begins with a hyphen counts only if it is a negative number. A word that begins with two hyphens is an option of
-/// the program, and a `-key` that another option follows is no override. `--` ends the overrides. Of a key given twice, the last
+/// A value that begins with a hyphen must be a negative number. A word that begins with two hyphens is an option of the
+/// program, and a `-key` before another option is no override. `--` ends the overrides. Of a repeated key, the last value
 /// counts.
 package struct LaunchArguments {
   let texts: [String: String]

@@ -4,8 +4,8 @@ internal import FoundationEssentials
 
 /// Writes XML property lists, byte for byte as Foundation does, except for carriage returns.
 ///
-/// A fold writes while every other process waits for the lock. Foundation's writer needs 30 µs for a key and 0.2 s for a megabyte
-/// of text (measured), this one less than a fiftieth.
+/// All other processes wait for the lock during a fold's write. Foundation's writer needs 30 µs for a key and 0.2 s for a
+/// megabyte of text (measured); this one takes less than a fiftieth.
 ///
 /// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and Foundation's output.
 struct XMLPropertyList {
@@ -99,7 +99,7 @@ struct XMLPropertyList {
     line(depth, "</data>")
   }
 
-  /// Seventeen digits bring every number back.
+  /// Seventeen digits preserve every number.
   private static func text(of number: Double) -> String {
     if number.isNaN { return "nan" }
     if number.isInfinite { return number < 0 ? "-infinity" : "+infinity" }
@@ -107,7 +107,7 @@ struct XMLPropertyList {
     return String(unsafeUninitializedCapacity: 32) { coffer_print_real(number, $0.baseAddress, $0.count) }
   }
 
-  /// The calendar's end stands for a binary list's date outside the calendar.
+  /// The calendar's end replaces a binary list's date outside the calendar.
   private static func text(of date: Date) -> String {
     let (first, end) = (StorableForm.calendar.lowerBound, StorableForm.calendar.upperBound)
     let since2001 = max(first, min(date.timeIntervalSinceReferenceDate, end - 1))
