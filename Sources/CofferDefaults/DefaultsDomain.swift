@@ -67,7 +67,6 @@ public struct DefaultsDomain: Sendable, Hashable {
     } catch { return true }
   }
 
-  /// Refuses another user's folder.
   static func configurationFolder(
     _ variable: (String) throws(StoreError) -> String? = EnvironmentVariable.text
   ) throws(StoreError) -> FilePath {

@@ -62,7 +62,6 @@ extension DefaultsStore {
     try commit(batch, decision: nil)
   }
 
-  /// Checks the values, and stores nothing.
   package static func values(ofPropertyList data: Data, from source: String) throws(StoreError) -> [String: PlainForm] {
     guard data.count <= Budget.file else {
       throw StoreError(

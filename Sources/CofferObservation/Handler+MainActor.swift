@@ -23,11 +23,10 @@ extension Handler where Value: Sendable {
   }
 }
 
-/// Undelivered triggers for one owner on the main actor.
-///
-/// Its registration keeps it alive and asks it whether the owner lives. The registration's end drops waiting triggers.
+/// Undelivered triggers for one owner on the main actor. Its registration keeps it alive, asks it whether the owner lives,
+/// and drops waiting triggers at its end.
 private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
-  // Read on any thread, never changed. A reader may hold the owner's last reference, and lets the main actor release it.
+  // Never changed. A reader on any thread may hold the owner's last reference, and lets the main actor release it.
   private nonisolated(unsafe) weak let owner: Owner?
   private let body: @MainActor (Owner, Value) -> Void
   private let waiting = Mutex<[Value]>([])
@@ -41,7 +40,6 @@ private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
   // The closure's captures belong to the main actor and are released there.
   deinit { Task { @MainActor [body] in withExtendedLifetime(body) {} } }
 
-  /// Whether the owner lives, on any thread.
   var isOwned: Bool {
     guard let owner else { return false }
     if MainQueue.isCurrent { return true }
@@ -50,7 +48,6 @@ private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
     return true
   }
 
-  /// Sets the call that removes the registration once the owner is gone.
   func whenUnowned(_ cancel: @escaping @Sendable () -> Void) { end.withLock { $0 = cancel } }
 
   func put(_ value: Value) {
@@ -72,6 +69,6 @@ private enum MainQueue {
     return mark
   }()
 
-  /// Whether this code runs on it. Always false if another executor runs the main actor.
+  /// Always false if another executor runs the main actor.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: mark) == true }
 }

@@ -22,17 +22,16 @@ public final class Handler<Value>: Sendable {
   /// The closure of an owner.
   public typealias Body = @Sendable (Value) -> Void
 
-  /// One owner's closure. It is an object without weak references to it: copying a weak reference, or retaining an object
-  /// that has one, costs as much as ten calls.
+  /// An object without weak references to it: copying a weak reference, or retaining an object that has one, costs as much as
+  /// ten calls.
   private final class Registration: Sendable {
     let id: ObjectIdentifier
     /// Distinguishes registrations of one owner, and of objects that reuse an owner's address.
     let generation: UInt64
     private weak let owner: (any AnyObject & Sendable)?
-    /// Whether an owner that only the main actor may touch is alive; nil if ``owner`` is the owner.
+    /// Whether an owner of the main actor is alive; nil if ``owner`` is the owner.
     private let isOwned: (@Sendable () -> Bool)?
     let body: Body
-    /// False once it was removed or replaced.
     let isCurrent = Atomic<Bool>(true)
 
     init(
@@ -46,7 +45,7 @@ public final class Handler<Value>: Sendable {
       self.body = body
     }
 
-    /// The object that a trigger keeps alive during the call; nil if the owner is gone.
+    /// Kept alive by a trigger during the call; nil if the owner is gone.
     var keptForCall: (any AnyObject & Sendable)? { owner }
     var isUnowned: Bool { owner == nil || isOwned?() == false }
   }
@@ -65,7 +64,7 @@ public final class Handler<Value>: Sendable {
       registration.isCurrent.store(false, ordering: .releasing)
     }
 
-    /// Puts `new` in the place of `old`, or at the end if `old` belonged to a former object at the owner's address.
+    /// Puts `new` in the place of `old`, or at the end if `old` belonged to a former object at the same address.
     mutating func add(_ new: Registration, replacing old: Registration?) {
       if let old, !old.isUnowned, let place = order.firstIndex(where: { $0 === old }) {
         order[place] = new
@@ -77,7 +76,6 @@ public final class Handler<Value>: Sendable {
       byOwner[new.id] = new
     }
 
-    /// Drops `unowned`, except for replaced ones.
     mutating func drop(_ unowned: [Registration]) {
       for registration in unowned where byOwner[registration.id] === registration { byOwner[registration.id] = nil }
       order.removeAll { byOwner[$0.id] !== $0 }
@@ -85,7 +83,7 @@ public final class Handler<Value>: Sendable {
     }
   }
 
-  // Objects that leave the state are released outside the lock: a closure's captures may call this handler on release.
+  // Objects that leave the state are released outside the lock: their release may call this handler.
   private let state = Mutex(State())
 
   /// A handler without closures.
@@ -98,8 +96,8 @@ public final class Handler<Value>: Sendable {
     add(owner, as: ObjectIdentifier(owner), body)
   }
 
-  /// The same for an owner known by `id`. It may differ from `owner`, which triggers keep alive during the call: then
-  /// `isOwned` tells whether it lives, on any thread and under a lock of this handler.
+  /// The same for an owner known by `id`. If that is not `owner`, which triggers keep alive during the call, `isOwned` tells
+  /// whether it lives, on any thread and under a lock of this handler.
   func add(
     _ owner: any AnyObject & Sendable, as id: ObjectIdentifier, isOwned: (@Sendable () -> Bool)? = nil, _ body: @escaping Body
   ) -> Canceller {
@@ -117,7 +115,7 @@ public final class Handler<Value>: Sendable {
   /// Drops registrations without an owner, once they may be half of all: a handler that is never triggered must not grow by
   /// them.
   ///
-  /// Looks without the lock: the check may release an owner's last reference, and that owner may call this handler.
+  /// Looks without the lock: the check may release an owner's last reference, and its deinit may call this handler.
   private func dropUnowned(of due: [Registration]) {
     guard !due.isEmpty else { return }
     let unowned = due.filter(\.isUnowned)

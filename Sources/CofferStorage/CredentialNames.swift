@@ -18,7 +18,7 @@ extension StoredName {
       || zip(words, words.dropFirst()).contains { pairs.contains([$0, $1]) }
   }
 
-  /// The words of `snake_case`, `camelCase`, `kebab-case` and `dotted.names`, in lower case.
+  /// From `snake_case`, `camelCase`, `kebab-case` and `dotted.names`, in lower case.
   private static func words(of name: String) -> [String] {
     var words: [String] = [], word = ""
     var wasLower = false

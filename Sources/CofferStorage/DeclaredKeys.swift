@@ -2,13 +2,11 @@ internal import CofferPlatform
 
 /// The keys and families of some key spaces, checked for conflicts.
 package struct DeclaredKeys {
-  /// The keys that are not members of a family.
+  /// Without members of families.
   let byName: [String: any DeclaredKey]
   /// No two of them own the same name, and none owns a key of ``byName``.
   let families: [any OpenedFamily]
 
-  /// Collects and checks the declarations of `spaces`.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places,
   ///   ``/CofferPlatform/StoreError/Kind/invalidName``.
   init(_ spaces: [any KeySpace]) throws(StoreError) {
@@ -38,7 +36,7 @@ package struct DeclaredKeys {
     self.families = families
   }
 
-  /// The key stored as `name`, or the family that owns the name.
+  /// The key stored as `name`, or the family that owns it.
   package func declaration(of name: String) -> (any DeclaredKey)? { byName[name] ?? family(of: name) }
 
   /// The key or family member stored as `name`; nil if the name cannot be one.
@@ -48,7 +46,7 @@ package struct DeclaredKeys {
     return family.member(named: name)
   }
 
-  /// The possible names of the value stored as `name`: that name, and the former names of its key.
+  /// The name itself, and the former names of its key.
   package func places(of name: String) -> [String] { byName[name]?.names ?? [name] }
 
   func family(of name: String) -> (any OpenedFamily)? { families.first { $0.owns(name) } }

@@ -1,5 +1,5 @@
-/// A name compared as its store compares names. The vault compares bytes; a property list, like Swift, treats names that are
-/// canonically equal in Unicode as one.
+/// A name compared as its store does: the vault compares bytes; a property list treats canonically equal names in Unicode as
+/// one.
 package struct EntryName<R: Route>: Hashable, Sendable {
   package let text: String
   private var isOfVault: Bool { R.self == Vault.self }

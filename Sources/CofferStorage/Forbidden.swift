@@ -1,5 +1,5 @@
-// Each forbidden spelling, with a sentence that says what to write instead. None of these can be called. The tests compile
-// programs that try and expect the sentence.
+// Each forbidden spelling, with a message that says what to write instead. The tests compile programs with them and expect
+// the message.
 
 extension StorageKey where R == Plain {
   /// Forbidden: a secret in source is no secret.

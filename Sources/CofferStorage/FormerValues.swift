@@ -1,7 +1,7 @@
 internal import CofferPlatform
 
 /// Values under a key's former names and in its plain copies that cannot be moved. The step that replaces the key's value
-/// removes them, so that a failed step leaves all of them in place.
+/// removes them; if it fails, all of them stay.
 @usableFromInline
 package struct FormerValues {
   var plain = Batch<Plain>()
@@ -12,7 +12,6 @@ package struct FormerValues {
 }
 
 extension Transaction {
-  /// Removes, once the transaction commits, the unmovable values of the key `name`, which it replaces.
   func drop(_ values: FormerValues, of name: String) {
     plain.writes.merge(values.plain.writes) { own, _ in own }
     vault.writes.merge(values.vault.writes) { own, _ in own }
@@ -21,7 +20,6 @@ extension Transaction {
     former[name] = values
   }
 
-  /// Commits, then reports the former values that left.
   func commit() throws(StoreError) {
     try router.commit(plain.batch, vault.batch)
     for (name, former) in former { router.migrator.record(name, .success(former.changes)) }

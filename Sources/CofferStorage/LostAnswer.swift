@@ -1,16 +1,14 @@
 package import CofferPlatform
 
-/// A commit whose answer from a server was lost. It looks up the outcome instead of guessing.
+/// A commit whose answer from a server was lost. The outcome is looked up, not guessed.
 package struct LostAnswer {
-  /// The error of the commit.
   private let unknown: StoreError
   private let place: String
-  /// The subject of the commit, for its error.
   private let subject: String
 
-  /// The longest wait for a server that went away, before the commit stays unsettled. A server takes some seconds to restart.
+  /// The longest wait for a server, before the commit stays unsettled. A server takes some seconds to restart.
   private static let patience = Duration.seconds(15)
-  /// Microseconds between two looks.
+  /// Microseconds.
   private static let pause: UInt32 = 100_000
 
   package init(_ unknown: StoreError, of subject: String, at place: String) {
@@ -41,8 +39,8 @@ package struct LostAnswer {
     while true {
       do throws(StoreError) { return try look() } catch {
         guard [.busy, .unreachable, .outcomeUnknown].contains(error.kind) else {
-          // These errors report other rows than the commit's. Any other error means that the look failed; thrown, it would
-          // pass for the commit's own.
+          // These errors report other rows than the commit's. Any other error means that the look failed, and would pass for
+          // the commit's own.
           if [.rolledBack, .forked, .replaced, .tampered].contains(error.kind) { throw error }
           return nil
         }

@@ -38,11 +38,11 @@ public struct MigrationReport: Sendable {
   public internal(set) var pending: [StoreError] = []
 }
 
-/// Coffer's own names in the plain store. No key may have one.
+/// Coffer's own names in the plain store, forbidden for keys.
 package enum ReservedName {
-  /// An array of the names that a logout removes, so that a program built without their key space removes them too.
+  /// The array of names that a logout removes, even by a program built without their key space.
   package static let endsWithSession = "coffer.session-keys"
-  /// True from the moment a value left the plain store for the vault until the plain store's files hold no trace of it.
+  /// True after a value left the plain store for the vault, until the plain store's files hold no trace of it.
   package static let scrubPending = "coffer.scrub-pending"
   static let all: Set<String> = [endsWithSession, scrubPending]
 }

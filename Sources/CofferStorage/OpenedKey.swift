@@ -9,10 +9,8 @@ protocol OpenedKey: DeclaredKey {
 
   func migrate(on router: StorageRouter) throws(StoreError) -> [Migration.Change]
 
-  /// The values under the key's former names and in its plain copies.
   func formerValues(on router: StorageRouter) throws(StoreError) -> FormerValues
 
-  /// The form that a read of the key would decode; nil if nothing is stored.
   func form(on router: StorageRouter) throws(StoreError) -> DeclaredForm?
 }
 
@@ -56,7 +54,6 @@ extension DeclaredKey {
   /// The key's name, then its former names. A value under an earlier name takes precedence.
   package var names: [String] { [name] + traits.formerNames }
 
-  /// Whether the key may need a migration.
   var mayMigrate: Bool { traits.isSecret || !traits.formerNames.isEmpty || traits.isOutdated != nil }
 }
 
@@ -123,8 +120,8 @@ extension StorageRouter {
 }
 
 extension StorageKey {
-  /// `form` as the key's own type encodes it; nil if it is up to date. Also nil if it cannot be converted and reads as the
-  /// default: the default does not replace the stored value.
+  /// `form` as the key's own type encodes it. Nil if it is up to date, or cannot be converted and reads as the default, which
+  /// never replaces the stored value.
   fileprivate func upToDate(_ form: R.Form) throws(StoreError) -> R.Form? {
     guard traits.isOutdated?(form) == true else { return nil }
     let value: Value
@@ -137,7 +134,7 @@ extension StorageKey {
 }
 
 extension StorageKey where R == Vault {
-  /// `form` with the mark for logout, which programs that do not know the key read.
+  /// `form` with the logout mark, for programs that do not know the key.
   fileprivate func marked(_ form: SecretForm) -> SecretForm {
     guard traits.endsWithSession else { return form }
     var marked = form
@@ -157,7 +154,7 @@ extension StorageKey where R == Vault {
 
 // If the store cannot be written, a renamed value stays under its former name and is read there.
 extension StorageRouter {
-  /// Admits a key before a read. False if its value can be read under a former name but not moved.
+  /// False if the key's value can be read under a former name but not moved.
   @inlinable
   package func isSettled<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
     if key.declaration.admittedBy.load(ordering: .relaxed) == id { return true }
@@ -188,7 +185,6 @@ extension StorageRouter {
 }
 
 extension StorageKey {
-  /// The form that a read returns, from readings of ``names``.
   func unmovedForm(in readings: [Reading<R>]) -> R.Form? {
     let own = readings[0]
     // An override is above any stored value; suites and registered values are below.
@@ -199,7 +195,7 @@ extension StorageKey {
 
 // A value that is about to be replaced needs no migration if it cannot be read.
 extension StorageKey {
-  /// Lets `router` admit the key, whose value is about to be replaced or removed.
+  /// Lets `router` admit the key before its value is replaced or removed.
   ///
   /// - Returns: the values to remove with it; nil if everything was moved, the usual case.
   @inlinable
@@ -227,8 +223,8 @@ extension StorageKey {
 }
 
 extension StoreError {
-  /// Whether the stored value, not a store, causes the error. An error of the list of session keys counts too: a removal
-  /// needs no list, and a set meets the error again when it reads the list.
+  /// Whether the stored value, not a store, causes the error. An error of the list of session keys counts: a removal needs no
+  /// list, and a set meets the error again.
   fileprivate var isAboutTheValue: Bool {
     switch kind {
     case .undecodable, .unencodable, .expired, .clockBehind, .tooLarge: true

@@ -70,7 +70,7 @@ extension StorageKey where R == Vault {
     var key = upgrading(
       { (form) throws(StoreError) in (try SecretCoding.decode(Old.self, form), form.metadata) },
       { (form) throws(StoreError) in
-        // This opens the sealed payload before anyone asks for it: only its bytes tell the type.
+        // Opens the sealed payload early: only its bytes tell the type.
         _ = try SecretCoding.decode(Payload.self, form)
         return try decode(form)
       },
@@ -102,7 +102,7 @@ extension StorageKey where R == Vault {
 }
 
 enum Upgrade {
-  // A form of another type is an answer here, not a failure.
+  // A form of another type is no failure here.
   static func attempt<Form, Result>(_ decode: (Form) throws(StoreError) -> Result, _ form: Form) -> Result? {
     do { return try decode(form) } catch { return nil }
   }
@@ -118,7 +118,6 @@ enum Upgrade {
 }
 
 extension KeyTraits {
-  /// Lets a plain copy have a former type too.
   mutating func promotesFormer<Old: Decodable & Sendable>(
     _: Old.Type, _ convert: @escaping @Sendable (Old) throws(StoreError) -> SecretForm
   ) {

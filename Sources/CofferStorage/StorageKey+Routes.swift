@@ -113,7 +113,7 @@ extension StorageKey where R == Plain, Value == Date? {
 }
 
 private enum DateSeconds {
-  /// A key that decodes a number as its date. It leaves every other form, including one of a former type, to `key`.
+  /// Decodes a number as the date. Leaves every other form, including one of a former type, to `key`.
   static func key<Value>(
     _ key: StorageKey<Value, Plain>, _ wrap: @escaping @Sendable (Date) -> Value, _ unwrap: @escaping @Sendable (Value) -> Date?
   ) -> StorageKey<Value, Plain> {
@@ -135,7 +135,7 @@ private enum DateSeconds {
     return new
   }
 
-  /// The seconds in `form`; nil if it is no finite number.
+  /// Nil for anything but a finite number.
   @Sendable private static func seconds(_ form: PlainForm) -> Double? {
     switch form {
     case .real(let number): number.isFinite ? number : nil

@@ -151,7 +151,6 @@ public enum UndecodablePolicy: Sendable {
 }
 
 extension StorageKey {
-  /// The value while nothing is stored.
   package var defaultValue: Value { declaration.absent }
 
   package func transcoded<New>(
@@ -169,7 +168,6 @@ extension StorageKey {
 }
 
 extension StorageKey where R == Plain {
-  /// The undecoded form.
   package init(raw name: String, fileID: String = #fileID, line: Int = #line) where Value == PlainForm? {
     self.init(
       name: name, site: DeclarationSite(fileID: fileID, line: line), absent: nil,
@@ -178,7 +176,6 @@ extension StorageKey where R == Plain {
 }
 
 extension StorageKey where R == Vault {
-  /// The undecoded form.
   package init(raw name: String, fileID: String = #fileID, line: Int = #line) where Value == SecretForm? {
     self.init(
       name: name, site: DeclarationSite(fileID: fileID, line: line), absent: nil,
@@ -230,7 +227,7 @@ public protocol DeclaredKey: Sendable {
 extension StorageKey: DescribedKey {
   var described: Schema.Entry { Schema.Entry(self, of: Value.self, default: defaultForm) }
 
-  /// The form of the default; nil if there is none or the type refuses to be stored.
+  /// Nil if there is no default or the type refuses to be stored.
   private var defaultForm: PlainForm? {
     guard R.self == Plain.self else { return nil }
     do throws(StoreError) { return try form(of: declaration.absent) as? PlainForm } catch { return nil }

@@ -42,7 +42,7 @@ extension Store {
 }
 
 extension Store {
-  /// The error of a read of `name`, with the place of an override that is no value of the key's type.
+  /// Adds the place of an override that is no value of the key's type.
   @usableFromInline
   func told(_ error: StoreError, of name: String) -> StoreError {
     guard error.isOfOverride, error.place == nil else { return error.about(key: name) }
@@ -53,6 +53,5 @@ extension Store {
 }
 
 extension StoreError {
-  /// Whether the error is about the text of an override.
   var isOfOverride: Bool { kind == .undecodable(stored: PlainForm.argument("").kindName) }
 }

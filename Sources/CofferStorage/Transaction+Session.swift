@@ -1,9 +1,9 @@
 package import CofferPlatform
 
 extension Transaction {
-  /// Removes the values that end with a session from both stores, once the transaction commits: the declared keys and members
-  /// of families, those in the domain's list, and the items whose sealed metadata says so. Also removes their remains under a
-  /// former name or in the plain store. A concurrent login makes it run again.
+  /// Removes the values that end with a session from both stores: declared keys and members of families, keys in the domain's
+  /// list, items whose sealed metadata says so, and their remains under a former name or in the plain store. A concurrent
+  /// login makes it run again.
   package func endSession() throws(StoreError) {
     let ending = router.declared.values.filter(\.traits.endsWithSession)
     let families = router.keys.families.filter(\.traits.endsWithSession)
@@ -35,6 +35,6 @@ extension Transaction {
     if leavesSecrets { plain.writes[ReservedName.scrubPending] = .set(.bool(true)) }
   }
 
-  /// Lets the transaction commit only while the item `name` is at `version`. This does not open its value.
+  /// Requires the item `name` to be at `version` at the commit, without opening its value.
   package func expect(_ version: RecordVersion, of name: String) { vault.expect(version, of: name) }
 }

@@ -7,7 +7,7 @@ public final class Transaction {
   let plain: TransactionSide<Plain>
   let vault: TransactionSide<Vault>
   let router: StorageRouter
-  /// By key, the former values that leave with the values that the closure replaces.
+  /// By key, the former values that leave with replaced values.
   var former: [String: FormerValues] = [:]
   private var isOver = false
 
@@ -80,7 +80,7 @@ public final class Transaction {
     return try router.isSettled(key)
   }
 
-  /// Whether the closure replaced an older program's value that cannot be moved. It then reads its own value.
+  /// Whether the closure replaced an unmovable former value. It then reads its own value.
   private func replaces<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
     try checkIsOn(key.name)
     return former[key.name] != nil
@@ -102,7 +102,6 @@ public final class TransactionSide<R: Route> {
 
   init(store: any Store<R>) { self.store = store }
 
-  /// Whether the store takes part.
   var isTouched: Bool { !readings.isEmpty || !writes.isEmpty || !wanted.isEmpty || !expectations.isEmpty }
 
   /// The writes, applied only if everything that was read still stands.
@@ -113,7 +112,6 @@ public final class TransactionSide<R: Route> {
     return batch
   }
 
-  /// Adds a condition for the commit, without a reading.
   func expect(_ stamp: R.Stamp, of name: String) { expectations[name] = stamp }
 
   func form(_ name: String) throws(StoreError) -> R.Form? {

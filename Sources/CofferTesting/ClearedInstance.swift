@@ -7,22 +7,22 @@ internal import SystemPackage
 internal import Testing
 
 /// The name of a test's own domain: the module, the file up to its first dot, the function up to its parentheses, and a hash
-/// that distinguishes equal texts.
+/// against equal texts.
 enum TestDomain {
-  /// The most characters of the readable part. It is ASCII, and leaves room for the digits in a name of
+  /// The most characters of the readable part, which is ASCII. It leaves room for the digits in
   /// ``/CofferDefaults/DefaultsDomain/longestName`` bytes.
   private static let longestText = 160
 
   static func name(_ function: String, _ fileID: String, of test: Test.ID? = Test.current?.id) -> String {
     let parts = fileID.split(separator: "/").map { $0.prefix { $0 != "." } } + [function.prefix { $0 != "(" }]
     let text = parts.map { part in String(part.map { isPlain($0) ? $0 : "_" }) }.joined(separator: ".")
-    // A suite's init is one function for all of its tests, and one name for those of all suites of a file. The test's line is
-    // left out: each edit above it would make a new domain and leave the old one's files behind.
+    // A suite's init is one function for all of its tests, and has one name in all suites of a file. The test's line is left
+    // out: each edit above it would make a new domain and leave the old files behind.
     let path = test.map { [$0.moduleName] + $0.nameComponents } ?? []
     return "\(text.prefix(longestText)).\(digits(of: ([fileID, function] + path).joined(separator: "\n")))"
   }
 
-  /// The same in every run, so that a run reuses the files of the last one. FNV-1a of 64 bits (Fowler, Noll and Vo).
+  /// The same in every run, so that a run reuses the last one's files. FNV-1a of 64 bits (Fowler, Noll and Vo).
   private static func digits(of text: String) -> String {
     let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(hash, radix: 16)

@@ -77,7 +77,7 @@ public final class FailingFileSystem: Sendable {
     return calls
   }
 
-  /// The negated `errno` to fail with; nil to go on.
+  /// The negated `errno`; nil to go on.
   private func failure(_ call: Call) -> Int32? {
     state.withLock { state in
       state.counts[call, default: 0] += 1

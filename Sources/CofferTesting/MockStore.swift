@@ -135,7 +135,7 @@ extension MockStore {
   public func update(_ name: String, _ body: (R.Form?) throws(StoreError) -> R.Form?) throws(StoreError) {
     try StoredName.check(name)
     try ask(.get, [name], isRead: true)
-    // Asked without the lock; thrown where a store would fail, after the closure.
+    // Asked without the lock, and thrown after the closure, where a store would fail.
     let error = refusal(.set, name)
     try state.withLock { (state) throws(StoreError) in
       let old = state.entries[EntryName(name)]?.form
@@ -175,7 +175,7 @@ extension MockStore {
     for name in names { if let error = refusal(call, name) { throw error } }
   }
 
-  /// The test's refusal of a call. No lock is held: it may read this store.
+  /// Without a lock, because it may read this store.
   private func refusal(_ call: Call, _ name: String) -> StoreError? { failure.withLock { $0 }?(call, name) }
 
   private func stamp(of entry: Entry?) -> R.Stamp { stamp(entry?.form, entry?.version ?? 0) }

@@ -160,7 +160,7 @@ extension PersistedValues {
     func report(_ failure: StoreError) { base.report(failure) }
   }
 
-  /// A member of an optional value. It is nil while that is nil; writing it then does nothing.
+  /// A member of an optional value: nil while that is nil; writing it then does nothing.
   struct OptionalMember<Base: PersistedValue, Whole: Sendable, Value: Sendable>: PersistedValue where Base.Value == Whole? {
     typealias Sensitivity = Undisclosed
     let base: Base
@@ -222,7 +222,6 @@ extension PersistedValue {
         base: self, get: { $0[keyPath: path] }, set: { whole, value in whole[keyPath: path] = value }))
   }
 
-  /// Changes the value without errors of `body`.
   fileprivate func change(_ body: (inout Value) -> Void) throws(StoreError) {
     do { try mutate { value in body(&value) } } catch let error as StoreError { throw error } catch {
       throw StoreError(.closureThrew, "the value could not be changed", cure: "see the underlying error", underlying: error)
@@ -231,7 +230,6 @@ extension PersistedValue {
 }
 
 extension PersistedValues {
-  /// A value whose declaration may be invalid.
   struct Checked<Base: PersistedValue>: PersistedValue {
     typealias Value = Base.Value
     typealias Sensitivity = Base.Sensitivity

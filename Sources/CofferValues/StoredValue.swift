@@ -16,7 +16,7 @@ extension PersistedValues {
 
     let key: StorageKey<Value, R>
     let place: Place
-    /// The last value. Nil for vault values, which must not outlive the vault's locking.
+    /// Nil for vault values, which must not outlive the vault's locking.
     private let last: LastValue<Value>?
 
     init(_ key: StorageKey<Value, R>, in place: Place) {

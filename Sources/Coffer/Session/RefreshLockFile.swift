@@ -2,11 +2,10 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The file that is locked while a credential is renewed. It lies beside the credential's vault, so that every process finds
-/// it.
+/// The file that is locked during a renewal. It lies beside the credential's vault, so that every process finds it.
 ///
 /// It is not in the run folder, which a process from cron or su does not know, nor in the state folder, which may differ
-/// between processes. Two processes with two lock files would both ask the server, and a server that rotates tokens takes the
+/// between processes. With two lock files two processes would ask the server, and a server that rotates tokens takes the
 /// second request for theft.
 enum RefreshLockFile {
   /// Nil if the vault is no file, so that no other process has it.
@@ -26,7 +25,7 @@ enum RefreshLockFile {
     return folder.appending("refresh-" + hash([file, part, key]) + ".lock")
   }
 
-  /// FNV-1a over the parts. A collision is harmless: two credentials then sometimes wait for each other.
+  /// FNV-1a. A collision is harmless: two credentials then sometimes wait for each other.
   private static func hash(_ parts: [String]) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in parts.joined(separator: "\0").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

@@ -13,7 +13,7 @@ final class RefreshGate: Sendable {
   func leave() { isTaken.store(false, ordering: .releasing) }
 }
 
-/// A turn to refresh, held during the renewal and released by ``end()`` or the death of the process.
+/// A turn to refresh, released by ``end()`` or the death of the process.
 package struct RefreshTurn: Sendable {
   private let lock: DescriptorLock?
   private let gate: RefreshGate?
@@ -55,7 +55,7 @@ package struct RefreshTurn: Sendable {
     }
   }
 
-  /// The attempts for a turn. The caller sleeps between them in its own way.
+  /// The caller sleeps between attempts in its own way.
   private struct Wait {
     enum Outcome { case turn(RefreshTurn), pause(Duration) }
 
@@ -64,7 +64,7 @@ package struct RefreshTurn: Sendable {
     let gate: RefreshGate
     let limit: Duration
     private let deadline: ContinuousClock.Instant
-    // Milliseconds. A renewal's round trip takes about 100 ms, so pauses of a fraction of it cost next to nothing.
+    // Milliseconds. A renewal's round trip takes about 100 ms, so these pauses cost next to nothing.
     private var longest = 5.0
     private static let longestOfAll = 50.0
 
@@ -107,8 +107,7 @@ package struct RefreshTurn: Sendable {
     return nil
   }
 
-  /// Whether all others are kept out. False once someone has removed the locked file, because the next process locks a new
-  /// one.
+  /// False once someone has removed the locked file, because the next process locks a new one.
   func isAlone(at path: FilePath?) -> Bool {
     guard let lock, let path else { return true }
     return lock.isStill(path)

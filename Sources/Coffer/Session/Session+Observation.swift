@@ -51,10 +51,9 @@ extension Session {
     }
   }
 
-  /// The states without a user, as a type that no user has.
+  /// A type that no user has.
   private enum Nobody: Equatable { case loggedOut, expired, locked }
 
-  /// Distinguishes states by kind and user.
   private static func sight(of state: Observed, in sight: Sight) -> Sight {
     switch state {
     case .success(.loggedOut): .values([SeenValue(Nobody.loggedOut)])

@@ -13,7 +13,6 @@ extension Session {
     try state(of: Result { () throws(StoreError) in try keys.look() })
   }
 
-  /// The state that `result`, a reading of both keys, means.
   func state(of result: Result<SessionKeys<User>.Look, StoreError>) throws(StoreError) -> State {
     do throws(StoreError) {
       let look = try result.get()

@@ -2,9 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The two keys of a session, without the types that only the keys need.
+/// The two keys of a session, without their own types.
 struct SessionKeys<User: Sendable>: Sendable {
-  /// The values of both keys.
   struct Look: Sendable {
     let user: User?
     let hasCredential: Bool
@@ -12,15 +11,13 @@ struct SessionKeys<User: Sendable>: Sendable {
   }
 
   let credential: String
-  /// Whether an error is about the credential, which stays under a former name if it cannot be moved.
+  /// Whether an error is about the credential, which may still have a former name.
   let isOfCredential: @Sendable (StoreError) -> Bool
-  /// Both values from one moment.
   let look: @Sendable () throws(StoreError) -> Look
   /// Whether the user's store has no user. False if only the vault could tell. Opens nothing.
   let isCertainlyAbsent: @Sendable () throws(StoreError) -> Bool
   let setUser: @Sendable (Transaction, User) throws(StoreError) -> Void
   let hasCredential: @Sendable (Transaction) throws(StoreError) -> Bool
-  /// The present values and those that follow.
   let changes: @Sendable () throws(StoreError) -> ValueChanges<Look>
 
   init<R, Credential>(

@@ -39,7 +39,6 @@ extension DefaultsEngine {
     idle.wrote(self)
   }
 
-  /// Applies all of `changes` if each name in `expectations` has that value.
   func commit(
     _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?]
   ) throws(StoreError) {

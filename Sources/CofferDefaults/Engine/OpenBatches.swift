@@ -41,7 +41,6 @@ struct OpenBatches {
     for change in batch.changes { undecided[change.name] = batch.id }
   }
 
-  /// Nil if `id` is not a prepared batch.
   mutating func commit(_ id: TransactionID) -> Record.Prepared? {
     guard let batch = settle(id) else { return nil }
     finished.append((id, batch.place))
@@ -84,7 +83,6 @@ struct OpenBatches {
 
   // MARK: Committed ones
 
-  /// Their deciding stores have forgotten `ids`.
   mutating func forget(_ ids: Set<TransactionID>) { finished.removeAll { ids.contains($0.id) } }
   mutating func forgetFinished() { finished = [] }
   mutating func keepFinished(_ count: Int) { finished = finished.suffix(count) }

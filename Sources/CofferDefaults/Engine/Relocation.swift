@@ -60,8 +60,8 @@ struct Relocation {
     return try FileStatus(ofLinkAt: engine.files.journal) == nil
   }
 
-  /// Returns the journal at the name, locked if it can be written. A reader gets nil if there is none, or if it stays with
-  /// the old one.
+  /// Returns the journal at the name, locked if it can be written. A reader gets nil if there is none, or if it keeps the old
+  /// one.
   func exchange(
     _ writer: inout DefaultsEngine.WriterState, until deadline: LockDeadline?, isReader: Bool = false
   ) throws(StoreError) -> Journal? {

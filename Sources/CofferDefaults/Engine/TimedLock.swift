@@ -27,7 +27,6 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
     try withLock(busy: { FileLock.busy(FilePath("this process"), nil) }) { (value, _) throws(StoreError) in try body(&value) }
   }
 
-  /// Nil if somebody else holds the lock.
   @inline(__always)
   func withLockIfAvailable<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result? {
     try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value) }

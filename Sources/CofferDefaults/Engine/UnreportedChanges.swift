@@ -13,7 +13,6 @@ struct UnreportedChanges {
   }
 
   private struct Entry {
-    /// The last reported value.
     let before: PlainForm?
     let author: Author
     let number: UInt64

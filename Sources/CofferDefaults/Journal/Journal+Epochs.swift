@@ -47,7 +47,7 @@ extension Journal {
 
   func scrub(outside word: JournalWord) throws(StoreError) {
     let start = try memory.start(of: word)
-    // The holes of a copied file take blocks now.
+    // Holes of a copied file need blocks.
     try reserve(min(FileStatus(of: fd, place: path).size, JournalLayout.mappedBytes) - JournalLayout.headerBytes)
     let end = min(Int(clamping: try memory.load(.allocated)), JournalLayout.mappedBytes) - JournalLayout.headerBytes
     for range in [0..<start, word.end..<max(word.end, end)] where !range.isEmpty {

@@ -69,7 +69,7 @@ extension JournalMemory {
     return try load(.inode) == file.inode
   }
 
-  /// The number makes `file` another journal than the header's.
+  /// A new number makes `file` another journal than the header's.
   func adopt(_ file: FileStatus) throws(StoreError) {
     // Later, and no heir's: see `Relocation.mostHeirs`.
     try store(load(.number) &+ .random(in: 1 << 21...1 << 40), .number)
@@ -79,7 +79,6 @@ extension JournalMemory {
     try mark(.current)
   }
 
-  /// The header is another program's, or damaged.
   var damagedHeader: StoreError {
     StoreError(.damaged, "the journal's header is not one, or was changed", place: path.string, cure: Journal.damageCure)
   }

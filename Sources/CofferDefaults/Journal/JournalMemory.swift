@@ -79,7 +79,7 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
   @inline(__always)
   var isArmed: Bool { armed?.pointee.load(ordering: .sequentiallyConsistent) ?? 0 != 0 }
 
-  /// A failure costs only time: the fold notifies the watchers again.
+  /// A failure costs only time: the fold notifies the watchers too.
   func ring() {
     guard armed?.pointee.exchange(0, ordering: .sequentiallyConsistent) ?? 0 != 0 else { return }
     withUnsafeBytes(of: UInt8(0)) { _ = calls.write(fd, $0, JournalLayout.Field.bell.rawValue) }
@@ -115,7 +115,7 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Reads zeros behind the file's end.
+  /// Reads zeros past the file's end.
   func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
     if let base {
       buffer.copyMemory(from: UnsafeRawBufferPointer(start: base + offset, count: buffer.count))
@@ -131,7 +131,7 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// The blocks are there.
+  /// The blocks must be reserved.
   @inline(__always)
   func fill(_ count: Int, at offset: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) throws(StoreError) {
     if storesToMemory, let base { return body(UnsafeMutableRawBufferPointer(start: base + offset, count: count)) }

@@ -1,8 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Weight limits. A domain is no place for documents: every process that opens it reads it whole, and each fold rewrites it
-/// whole.
+/// Weight limits. A domain is no place for documents: every process that opens it reads it whole, and each fold rewrites it.
 enum Budget {
   /// 1 MiB of content in one value (``PlainForm/byteCount``). One changed value rewrites the whole list.
   static let value = 1 << 20

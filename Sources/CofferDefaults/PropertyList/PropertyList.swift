@@ -2,8 +2,8 @@ internal import CofferStorage
 internal import FoundationEssentials
 
 /// Foundation's reader and writer would bring all of Foundation, and 34 MB of Unicode's data, into every program. They take
-/// 30 µs to write a key, and crash the process at a damaged byte that turns a value into a set. The tests compare this code
-/// with Foundation's, even on damaged input.
+/// 30 µs to write a key, and crash at a damaged byte that turns a value into a set. The tests compare this code with
+/// Foundation's, even on damaged input.
 enum PropertyList {
   /// The encoding found is kept.
   enum Encoding: Sendable { case xml, binary }

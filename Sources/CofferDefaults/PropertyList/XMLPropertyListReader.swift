@@ -11,7 +11,7 @@ struct XMLPropertyListReader {
   let bytes: UnsafeRawBufferPointer
   var position = 0
 
-  /// Foundation stops there too. Each collection is a call here.
+  /// Foundation's limit too. Each collection is a call here.
   static let deepest = 511
 
   enum Element: String, CaseIterable {

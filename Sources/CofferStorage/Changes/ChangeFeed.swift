@@ -23,8 +23,7 @@ public final class ChangeFeed: Sendable {
 
   private struct State {
     var listeners = 0
-    /// Listeners that are counted but not registered with the handler yet. The end waits for them, because they would miss
-    /// it.
+    /// Counted listeners that the handler does not have yet. The end waits for them, because they would miss it.
     var joining = 0
     var source: Subscription?
     var queue: DispatchQueue?
@@ -133,7 +132,6 @@ public final class ChangeFeed: Sendable {
 }
 
 extension ChangeFeed.Event {
-  /// Whether a read of `name` may return something else than before.
   package func concerns(_ name: String) -> Bool {
     switch self {
     case .changes(let changes): changes.contains { $0.name == name && $0.cause != .overridden }

@@ -1,5 +1,4 @@
-/// Decodes a field that is not stored. A nil field is left out, so a type that asks whether it is nil reads as nil. Any other
-/// request fails.
+/// Decodes a missing field. A type that asks whether it is nil reads as nil; any other request fails.
 ///
 /// A type that asks nothing, or ignores a refusal, fails too: the stored value may be of a former type with other fields, and
 /// nobody would notice.
@@ -8,7 +7,6 @@ struct AbsentDecoding: Decoder, SingleValueDecodingContainer {
 
   let place: CodingPlace
   let level: Int
-  /// The error that names the missing field.
   let failure: DecodingError
   private let answer = Answer()
 

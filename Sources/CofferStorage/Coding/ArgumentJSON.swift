@@ -2,7 +2,7 @@ internal import FoundationEssentials
 
 /// Reads the text of an override as JSON if the reading key wants fields or elements.
 enum ArgumentJSON {
-  /// The structure in `text`. Its strings stay ``PlainForm/argument(_:)``, so that a nested date or data reads as at the top.
+  /// Strings stay ``PlainForm/argument(_:)``, so that a nested date or data reads as at the top.
   static func form(of text: String) throws -> PlainForm {
     guard let form = try JSONDecoder().decode(Node.self, from: Data(text.utf8)).form else {
       throw DecodingError.valueNotFound(PlainForm.self, DecodingError.Context(codingPath: [], debugDescription: "null"))

@@ -1,10 +1,9 @@
-/// A place in a value during coding: a chain from the innermost step out, so that a deeper level costs no copy of the path.
+/// A place in a value: a chain from the innermost step out, so that a deeper level costs no copy of the path.
 indirect enum CodingPlace {
   case top
   case member(any CodingKey, of: CodingPlace)
   case element(Int, of: CodingPlace)
 
-  /// The path in the form that `Codable` wants.
   var codingPath: [any CodingKey] {
     switch self {
     case .top: []
@@ -34,8 +33,8 @@ struct ElementKey: CodingKey {
 }
 
 extension [any CodingKey] {
-  /// `at window.frames[2]`, for messages; empty at the top. A dictionary's own keys are data and show as `*`. Only declared
-  /// field names, which are cases of an enum, are written out.
+  /// `at window.frames[2]`, for messages; empty at the top. Declared field names, which are cases of an enum, are written
+  /// out. A dictionary's own keys are data and show as `*`.
   var described: String {
     guard !isEmpty else { return "" }
     return " at "

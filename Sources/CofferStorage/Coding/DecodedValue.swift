@@ -1,10 +1,8 @@
 public import CofferPlatform
 public import Synchronization
 
-/// The value that a key last decoded, kept with its form. An enum, a `Codable` struct or a collection is decoded once for
-/// each stored form, not by every read.
-///
-/// Classes are excluded: each read returns a new object.
+/// The value that a key last decoded, with its form. An enum, a `Codable` struct or a collection is decoded once for each
+/// stored form, not by every read. Classes are excluded: each read returns a new object.
 @usableFromInline
 final class DecodedValue<Value: PlainValue>: Sendable {
   @usableFromInline struct Known: Sendable {
@@ -19,11 +17,11 @@ final class DecodedValue<Value: PlainValue>: Sendable {
 
   @usableFromInline init() {}
 
-  /// Whether decoding a value costs more than looking up a known one.
+  /// Whether decoding costs more than looking up a known value.
   @usableFromInline
   static var pays: Bool { !(Value.self is any NativePlainValue.Type) && !(Value.self is AnyObject.Type) }
 
-  /// The value of `form`. A thread that finds another one here decodes for itself instead of waiting.
+  /// A thread that finds another value here decodes for itself instead of waiting.
   @inlinable
   func value(of form: PlainForm) throws(StoreError) -> Value {
     let known = last.withLockIfAvailable { known in known.flatMap { $0.form.isIdentical(to: form) ? $0.value : nil } }
@@ -35,8 +33,8 @@ final class DecodedValue<Value: PlainValue>: Sendable {
 }
 
 extension PlainForm {
-  /// Whether both are the same object in memory, or the same few bytes: equality for the price of a pointer comparison. It is
-  /// sometimes false for equal contents.
+  /// Whether both are the same object in memory, or the same few bytes. It costs a pointer comparison, and is sometimes false
+  /// for equal contents.
   @usableFromInline
   func isIdentical(to other: PlainForm) -> Bool {
     switch (self, other) {

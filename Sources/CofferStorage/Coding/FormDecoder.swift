@@ -1,7 +1,5 @@
 /// Decodes `Decodable` values from property-list structure. Its errors name types and fields, never values.
 enum FormDecoder {
-  /// Decodes `form`.
-  ///
   /// The type decides how the text of an override is read: a scalar by ``PlainValue``'s rules, fields or elements as JSON.
   ///
   /// - Throws: `DecodingError`, or the error of the type's own decoding.
@@ -52,7 +50,7 @@ struct FormDecoding: Decoder {
       guard let value = native.init(plainForm: form) as? Value else { throw mismatch(type, "\(type)") }
       return value
     }
-    // The same bound as the encoder's, for the same reason: the file may come from anywhere.
+    // The encoder's bound, for the same reason: the file may come from anywhere.
     guard level < FormEncoder.deepest else {
       throw DecodingError.dataCorrupted(context("nests deeper than \(FormEncoder.deepest) levels"))
     }

@@ -51,7 +51,7 @@ struct FormUnkeyedDecoding: UnkeyedDecodingContainer {
   var count: Int? { elements.count }
   var isAtEnd: Bool { currentIndex >= elements.count }
 
-  // An element is never nil: a property list has no null. Past the end this throws.
+  // An element is never nil: a property list has no null. Throws past the end.
   func decodeNil() throws -> Bool {
     _ = try next(Never?.self)
     return false
@@ -87,7 +87,6 @@ struct FormUnkeyedDecoding: UnkeyedDecodingContainer {
   }
 }
 
-/// Decodes a value that wraps another one.
 struct FormSingleDecoding: SingleValueDecodingContainer {
   let decoding: FormDecoding
 

@@ -1,11 +1,10 @@
 public import CofferPlatform
 
-/// Encodes `Encodable` values as property-list structure. It leaves out nil fields; numbers, dates, data and URLs keep their
-/// native forms.
+/// Encodes values as property-list structure without nil fields. Numbers, dates, data and URLs keep their native forms.
 @usableFromInline
 enum FormEncoder {
-  /// The most levels of nested values. Each costs a few stack frames in the type's own coding, so a value that contains
-  /// itself must fail before the stack overflows. Preferences are a handful deep.
+  /// The most levels of nesting. Each costs a few stack frames in the type's own coding, so a value that contains itself must
+  /// fail before the stack overflows. Preferences are a handful deep.
   static let deepest = 64
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable``; ``/CofferPlatform/StoreError/Kind/refused`` for a
@@ -59,7 +58,7 @@ struct FormEncoding: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { FormSingleEncoding(encoding: self) }
 
-  /// The form of a value that has its own, without `Codable`.
+  /// The form of a type with its own, without `Codable`.
   static func nativeForm<Value: Encodable>(_ value: Value) throws -> PlainForm? {
     guard Value.self is any NativePlainValue.Type, let native = value as? any NativePlainValue else { return nil }
     return try native.plainForm()

@@ -43,7 +43,6 @@ struct FormUnkeyedEncoding: UnkeyedEncodingContainer {
   func superEncoder() -> any Encoder { encoding.element() }
 }
 
-/// Encodes a value that wraps another one.
 struct FormSingleEncoding: SingleValueEncodingContainer {
   let encoding: FormEncoding
   var codingPath: [any CodingKey] { encoding.codingPath }

@@ -14,7 +14,6 @@ public struct KeyTraits: Sendable {
   public internal(set) var readsDefaultWhenUndecodable = false
   /// Names that older programs stored the value under.
   public internal(set) var formerNames: [String] = []
-  /// Whether a stored form has a former type.
   var isOutdated: (@Sendable (any Sendable) -> Bool)?
   /// Converts a copy in the plain store for the vault.
   var promotion: (@Sendable (PlainForm) throws(StoreError) -> SecretForm)?

@@ -1,10 +1,9 @@
 public import CofferPlatform
 internal import FoundationEssentials
 
-/// Converts between plain values and forms, with its errors.
 @usableFromInline
 enum PlainCoding {
-  /// A key's decoding: native values at each read, others once for each stored form.
+  /// Native values are decoded at each read, others once for each stored form.
   @inlinable
   static func decoding<Value: PlainValue>(_: Value.Type) -> @Sendable (PlainForm) throws(StoreError) -> Value {
     guard DecodedValue<Value>.pays else { return { (form) throws(StoreError) in try decode(Value.self, form) } }
@@ -12,7 +11,6 @@ enum PlainCoding {
     return { (form) throws(StoreError) in try last.value(of: form) }
   }
 
-  /// The same for a key whose value may be absent.
   @inlinable
   static func optionalDecoding<Value: PlainValue>(_: Value.Type) -> @Sendable (PlainForm) throws(StoreError) -> Value? {
     guard DecodedValue<Value>.pays else { return { (form) throws(StoreError) in try decode(Value.self, form) } }

@@ -89,7 +89,7 @@ extension Dictionary: PlainValue where Key: PlainForm.Key, Value: PlainValue {
 }
 
 extension PlainForm {
-  /// The text of an override parsed as JSON; other forms unchanged.
+  /// Parses the text of an override as JSON.
   fileprivate var structure: PlainForm {
     guard case .argument(let text) = self else { return self }
     do { return try ArgumentJSON.form(of: text) } catch { return self }

@@ -1,5 +1,4 @@
-/// A plain value with its own form, which ``FormEncoder`` and ``FormDecoder`` use at any depth instead of the type's
-/// `Codable`.
+/// A plain value with its own form, which ``FormEncoder`` and ``FormDecoder`` use at any depth instead of `Codable`.
 protocol NativePlainValue: PlainValue {}
 
 extension Bool: NativePlainValue {
@@ -26,7 +25,7 @@ extension Bool: NativePlainValue {
 }
 
 extension FixedWidthInteger {
-  /// A number that this type holds exactly, a boolean as 0 or 1, or the decimal text of an override.
+  /// An exact number, a boolean as 0 or 1, or the decimal text of an override.
   @inlinable
   init?(exactPlainForm form: PlainForm) {
     switch form {
@@ -41,7 +40,7 @@ extension FixedWidthInteger {
 }
 
 extension BinaryFloatingPoint where Self: LosslessStringConvertible {
-  /// A real, an integer that this type holds exactly, or the text of an override.
+  /// A real, an exact integer, or the text of an override.
   @inlinable
   init?(nearestPlainForm form: PlainForm) {
     switch form {
@@ -52,7 +51,7 @@ extension BinaryFloatingPoint where Self: LosslessStringConvertible {
     case .unsigned(let value): self.init(exactly: value)
     case .argument(let text):
       self.init(text)
-      // A number too large is refused. For infinity write `inf`.
+      // Refuse a number that is too large. Infinity is `inf`.
       if isInfinite, text.utf8.contains(where: { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) { return nil }
     default: return nil
     }

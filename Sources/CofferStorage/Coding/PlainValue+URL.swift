@@ -30,7 +30,6 @@ extension URL: NativePlainValue {
     return .string(path)
   }
 
-  /// Whether a stored `text` is a file path instead of a URL.
   private static func isPath(_ text: String) -> Bool { text.hasPrefix("/") || text.hasPrefix("~") }
 
   private init?(stored text: String) {
@@ -51,7 +50,7 @@ extension URL: NativePlainValue {
   }
 }
 
-/// The part of an `NSKeyedArchiver` archive that one URL needs: the strings among its objects.
+/// The strings of an `NSKeyedArchiver` archive, which one URL needs.
 private struct KeyedArchive: Decodable {
   private enum CodingKeys: String, CodingKey { case objects = "$objects" }
 

@@ -2,8 +2,6 @@ package import CofferMemory
 package import CofferPlatform
 internal import FoundationEssentials
 
-/// Converts between values and guarded bytes.
-///
 /// Text and bytes are stored unchanged, so that another program, or `coffer get`, finds exactly the token. Anything else is
 /// JSON with sorted keys, so that equal values have equal bytes.
 enum SecretCoding {
@@ -89,7 +87,7 @@ enum SecretCoding {
 }
 
 extension ItemMetadata {
-  /// The reserved attribute of items that a logout removes, so that a program built without the key space removes them too.
+  /// Reserved attribute of items that a logout removes, even by a program built without the key space.
   package static let endsWithSession = "coffer.ends-with-session"
 }
 
@@ -100,7 +98,7 @@ extension StoreError {
 }
 
 extension SecretForm {
-  /// The value as an ordinary Swift value of a type known only to the caller.
+  /// The value as an ordinary Swift value.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, ``/CofferPlatform/StoreError/Kind/afterFork``.
   package func decoded<Value: Decodable>(_: Value.Type = Value.self) throws(StoreError) -> Value {

@@ -1,8 +1,7 @@
 package import CofferPlatform
 
-/// The environment of this process, as text.
 package enum EnvironmentVariable {
-  /// The value of `name`; nil when it is not set.
+  /// Nil when `name` is not set.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` if the value is not UTF-8: a repair could give two folders one
   ///   name.

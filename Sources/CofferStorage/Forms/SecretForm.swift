@@ -65,13 +65,13 @@ public struct ItemMetadata: Sendable, Equatable {
 
 extension ItemMetadata {
   private static let own = "coffer."
-  /// Names without the prefix that earlier versions used: for renewing a login, and for the Secret Service.
+  /// Names without the prefix, from earlier versions: for renewing a login, and for the Secret Service.
   private static let formerlyOwn: Set = [
     "oauth.token-endpoint", "oauth.revocation-endpoint", "oauth.client", "oauth.scope", "oauth.secret-in-body", "secret-service",
   ]
 
-  /// Whether Coffer trusts an attribute of that name. No one else may set it: no client of the Secret Service, no import, no
-  /// option of a command.
+  /// Whether Coffer trusts an attribute of that name. Clients of the Secret Service, imports and command options must not set
+  /// it.
   package static func isOwn(attribute name: String) -> Bool {
     name.utf8.starts(with: own.utf8) || formerlyOwn.contains(name)
   }
@@ -81,6 +81,5 @@ extension ItemMetadata {
 
   /// The attributes that only Coffer may set.
   package var ownAttributes: [String: String] { attributes.filter { Self.isOwn(attribute: $0.key) } }
-  /// The other attributes.
   package var freeAttributes: [String: String] { attributes.filter { !Self.isOwn(attribute: $0.key) } }
 }

@@ -33,8 +33,8 @@ public enum StoredName {
     return true
   }
 
-  /// True for nearly every name: 1 to ``longest`` characters of printable ASCII, which no rule forbids. The full rules look
-  /// up each character in Unicode's tables.
+  /// True for 1 to ``longest`` characters of printable ASCII, which no rule forbids. For other names the rules look up each
+  /// character in Unicode's tables.
   @inlinable
   package static func isPrintableASCII(_ name: String) -> Bool {
     let bytes = name.utf8Span.span

@@ -3,8 +3,7 @@ package import CofferPlatform
 
 /// Reads JSON in place: a secret string goes straight to guarded memory and never becomes a `String`.
 ///
-/// Source: RFC 8259. Input that the caller does not ask for is refused, or skipped without recursion, so depth needs no
-/// bound.
+/// Source: RFC 8259. Unrequested input is refused, or skipped without recursion, so depth needs no bound.
 package struct JSONScanner {
   private let bytes: UnsafeRawBufferPointer
   private let place: String
@@ -18,10 +17,10 @@ package struct JSONScanner {
     self.outcome = outcome
   }
 
-  /// The number of the current line, from 1.
+  /// From 1.
   package var line: Int { bytes[..<min(offset, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1 }
 
-  /// An error that names the line, never the content. If only white space follows, the error is the early end.
+  /// Names the line, never the content. If only white space follows, the error is the early end.
   package func damaged(_ what: String) -> StoreError {
     guard bytes[offset...].allSatisfy(Self.isSpace) else {
       return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; \(outcome)")
@@ -33,7 +32,7 @@ package struct JSONScanner {
 
   private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
 
-  /// The next byte that is not white space; nil at the end.
+  /// Skips white space. Nil at the end.
   package mutating func peek() -> UInt8? {
     while offset < bytes.count, Self.isSpace(bytes[offset]) { offset += 1 }
     return offset < bytes.count ? bytes[offset] : nil
@@ -50,13 +49,12 @@ package struct JSONScanner {
     return true
   }
 
-  /// Calls `body` with the name of each field, to read its value.
-  ///
-  /// A repeated name is refused, because the meant value is unknown. Source: RFC 8259, section 4.
+  /// Calls `body` with the name of each field, to read its value. Refuses a repeated name, because the meant value is unknown
+  /// (RFC 8259, section 4).
   package mutating func object(_ body: (inout JSONScanner, String) throws -> Void) throws {
     try expect("{")
     guard !takes("}") else { return }
-    // Compare bytes: Swift treats two spellings of a character as equal.
+    // Bytes, because Swift treats two spellings of a character as equal.
     var names: Set<[UInt8]> = []
     repeat {
       let name = try text()
@@ -67,7 +65,6 @@ package struct JSONScanner {
     try expect("}")
   }
 
-  /// Calls `body` for each element, to read it.
   package mutating func array(_ body: (inout JSONScanner) throws -> Void) throws {
     try expect("[")
     guard !takes("]") else { return }
@@ -106,7 +103,6 @@ package struct JSONScanner {
     guard peek() == nil else { throw damaged("something follows the end") }
   }
 
-  /// A whole number that is not negative.
   package mutating func number() throws(StoreError) -> Int {
     _ = peek()
     let start = offset
@@ -115,7 +111,7 @@ package struct JSONScanner {
     return number
   }
 
-  /// Whether `null` stands here; reads it if so.
+  /// Reads `null` if it stands here.
   package mutating func isNull() throws(StoreError) -> Bool {
     guard peek() == UInt8(ascii: "n") else { return false }
     for byte in "null".utf8 {
@@ -125,7 +121,6 @@ package struct JSONScanner {
     return true
   }
 
-  /// A string that is no secret.
   package mutating func text() throws(StoreError) -> String {
     var text: [UInt8] = []
     try string { text.append($0) }
@@ -133,7 +128,6 @@ package struct JSONScanner {
     return valid
   }
 
-  /// A string in guarded memory.
   package mutating func secretText() throws -> SecretBytes {
     let start = offset
     let secret = try SecretBytes.written { (put) throws(StoreError) in
@@ -145,7 +139,7 @@ package struct JSONScanner {
     return secret
   }
 
-  /// Skips `null` and any other value but a string, and returns an empty string.
+  /// Skips anything but a string, and returns an empty one.
   package mutating func textOrNothing() throws(StoreError) -> String {
     guard peek() == UInt8(ascii: "\"") else {
       try skip()
@@ -154,7 +148,7 @@ package struct JSONScanner {
     return try text()
   }
 
-  /// Nil for an empty string, and for `null` or any other value, which is skipped.
+  /// Nil for an empty string, and for any other value, which is skipped.
   package mutating func secretOrNothing() throws -> SecretForm? {
     guard peek() == UInt8(ascii: "\"") else {
       try skip()
@@ -171,7 +165,7 @@ package struct JSONScanner {
     return String(decoding: bytes[start..<offset], as: UTF8.self)
   }
 
-  /// Passes the bytes of a string to `put`, escapes resolved.
+  /// Resolves escapes.
   private mutating func string(_ put: (UInt8) -> Void) throws(StoreError) {
     try expect("\"")
     while offset < bytes.count {
@@ -203,7 +197,7 @@ package struct JSONScanner {
     }
   }
 
-  /// The scalar of `\uXXXX`, or of two that form a surrogate pair.
+  /// Reads `\uXXXX`, or two that form a surrogate pair.
   private mutating func scalar() throws(StoreError) -> Unicode.Scalar {
     let first = try unit()
     if let scalar = Unicode.Scalar(first) { return scalar }

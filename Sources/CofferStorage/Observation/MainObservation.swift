@@ -1,10 +1,10 @@
 package import CofferObservation
 internal import Synchronization
 
-/// One owner's closure on the main actor and the source of its values.
+/// One owner's closure on the main actor.
 ///
-/// The owner need not be `Sendable`: only the main actor touches it, even to check that it still exists. News only asks for a
-/// turn of the main actor. That turn reads the value, which is never older than the program's own last set.
+/// The owner need not be `Sendable`: only the main actor touches it, even to check that it exists. News only asks for a turn
+/// of the main actor. That turn reads the value, which is never older than the program's own last set.
 final class MainObservation<Owner: AnyObject, Value: Sendable>: Sendable, KeptObservation {
   @MainActor private weak var owner: Owner?
   @MainActor private var body: (@MainActor (Owner, ValueChanges<Value>.Element) -> Void)?
@@ -24,7 +24,6 @@ final class MainObservation<Owner: AnyObject, Value: Sendable>: Sendable, KeptOb
     self.body = body
   }
 
-  /// Calls the closure with the present value, and then with each new one.
   @MainActor func begin() {
     changes.source.listen { [weak self] signal in
       switch signal {
@@ -69,8 +68,8 @@ final class MainObservation<Owner: AnyObject, Value: Sendable>: Sendable, KeptOb
 }
 
 extension ValueChanges {
-  /// The same on the main actor: `body` is called there with the present values before this returns, and later with the
-  /// newest at each turn of the main actor.
+  /// The same on the main actor: `body` is called there with the present values before this returns, and with the newest at
+  /// later turns.
   @MainActor package func observe<Owner: AnyObject>(
     _ source: AnyObject, as name: String = "", onMainBy owner: Owner, _ body: @escaping @MainActor (Owner, Element) -> Void
   ) -> Handler<Void>.Canceller {

@@ -2,20 +2,18 @@ internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 
-/// An observation, as the registry holds it.
 protocol KeptObservation: AnyObject, Sendable {
-  /// Ends it where its owner is gone.
   func stopIfUnowned()
   func stop()
 }
 
-/// All observations of this process that are bound to an owner. Only this keeps them, and they keep their sources: so there
-/// is no cycle, and an observer need not keep the subject, the session or the router.
+/// All observations with an owner in this process. Only this keeps them, and they keep their sources: so there is no cycle,
+/// and an observer need not keep the subject, the session or the router.
 ///
-/// The next news finds that an owner is gone. Without news a check finds it, soon after an observation began and then ever
-/// more rarely.
+/// The next news finds that an owner is gone. Without news a check does, soon after an observation began and then ever more
+/// rarely.
 final class Observations: Sendable {
-  /// The place of one owner's closure for one value. The source, and so its identifier, lives while the slot is filled.
+  /// The place of one owner's closure for one value. The source lives, and keeps its identifier, while the slot is filled.
   struct Slot: Hashable {
     let source: ObjectIdentifier
     let name: String
@@ -25,7 +23,7 @@ final class Observations: Sendable {
   private struct State {
     var kept: [Slot: any KeptObservation] = [:]
     var pause = shortestPause
-    /// The number of the next check; zero if none is scheduled.
+    /// Zero if no check is scheduled.
     var round: UInt64 = 0
     var lastRound: UInt64 = 0
 
@@ -44,7 +42,6 @@ final class Observations: Sendable {
   private static let shortestPause = 1.0
   private static let longestPause = 64.0
 
-  /// Keeps `observation` in place of the owner's former one.
   func keep(_ observation: any KeptObservation, in slot: Slot) {
     let (former, round) = state.withLock { state in
       let former = state.kept.updateValue(observation, forKey: slot)
@@ -56,7 +53,6 @@ final class Observations: Sendable {
     if let round { look(in: round, after: Self.shortestPause) }
   }
 
-  /// Drops `observation`, unless another has its place by now.
   func drop(_ observation: any KeptObservation, from slot: Slot) {
     let dropped = state.withLock { state -> (any KeptObservation)? in
       guard state.kept[slot] === observation else { return nil }

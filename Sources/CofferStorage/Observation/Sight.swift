@@ -1,6 +1,6 @@
 package import CofferPlatform
 
-/// The result of a look, to tell whether the next one differs.
+/// The result of a look, for comparison with the next one.
 package enum Sight: Sendable {
   /// One for each value.
   case values([SeenValue])
@@ -9,12 +9,10 @@ package enum Sight: Sendable {
 
   init(_ error: StoreError) { self = .failure(error.kind, key: error.key) }
 
-  /// Whether the store is closed: nothing more will be seen.
   var isEnd: Bool {
     if case .failure(.closed, _) = self { true } else { false }
   }
 
-  /// Whether an observer of `other` would see no difference.
   func isSame(as other: Sight) -> Bool {
     switch (self, other) {
     case (.values(let mine), .values(let others)):
@@ -25,11 +23,10 @@ package enum Sight: Sendable {
   }
 }
 
-/// One value as it was seen.
 package struct SeenValue: Sendable {
-  /// The value; nil for a secret, of which no copy is kept.
+  /// Nil for a secret, of which no copy is kept.
   let value: (any Sendable)?
-  /// The stored values: forms of the plain store, versions of the vault. Empty if no store has one.
+  /// Forms of the plain store, versions of the vault. Empty if no store has one.
   let stored: [any Equatable & Sendable]
 
   package init(_ value: (any Sendable)?, stored: [any Equatable & Sendable] = []) {
@@ -48,7 +45,7 @@ extension Equatable {
 }
 
 extension Reading {
-  /// Tells two readings apart: by the form in the plain store, which may be an override's, and by the version in the vault.
+  /// The form in the plain store, which may be an override's; the version in the vault.
   var seen: any Equatable & Sendable {
     if let form = form as? PlainForm { return Optional(form) }
     return R.self == Plain.self ? PlainForm?.none : stamp
@@ -56,6 +53,5 @@ extension Reading {
 }
 
 extension Store {
-  /// Tells whether the value of `name` changed since the last look.
   package func look(at name: String) throws(StoreError) -> any Equatable & Sendable { try load([name])[0].seen }
 }

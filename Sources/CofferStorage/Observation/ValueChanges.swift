@@ -22,7 +22,6 @@ public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
   /// The sequence never fails.
   public typealias Failure = Never
 
-  /// An element, with the sight to compare a later read with.
   struct Look: Sendable {
     let element: Element
     let sight: Sight

@@ -1,11 +1,11 @@
 internal import Dispatch
 internal import Synchronization
 
-/// One owner's closure and the source of its values.
+/// One owner's closure.
 ///
 /// The thread that brings news delivers it: the one that begins the observation, the queue of a store's feed, or one that
-/// triggers a handler. Meanwhile other threads only note that there is more, which the feed's queue then delivers. So calls
-/// never overlap, no lock is held in one, and no thread waits for another's news.
+/// triggers a handler. Meanwhile other threads only note more news, which the feed's queue then delivers. So calls never
+/// overlap, no lock is held in one, and no thread waits for another's news.
 final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
   private enum Phase { case idle, telling, tellingWithMore, over }
 
@@ -13,7 +13,6 @@ final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
   private let changes: ValueChanges<Value>
   private let body: @Sendable (ValueChanges<Value>.Element) -> Void
   private let slot: Observations.Slot
-  // The thread that begins delivers first.
   private let phase = Mutex(Phase.telling)
   private let last = Mutex<Sight?>(nil)
 
@@ -27,7 +26,6 @@ final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
     self.body = body
   }
 
-  /// Calls the closure with the present value, and then with each new one.
   func begin() {
     changes.source.listen { [weak self] signal in
       switch signal {
@@ -42,7 +40,7 @@ final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
 
   func stopIfUnowned() { if owner == nil { stop() } }
 
-  /// A call that has begun on another thread runs to its end.
+  /// A call that has begun runs to its end.
   func stop() {
     phase.withLock { $0 = .over }
     changes.source.listen(nil)

@@ -15,7 +15,7 @@ public struct ValueOrigin: Sendable {
     seen = nil
   }
 
-  /// The same, with a look that tells whether the value changed, for a value that cannot be compared or must not be kept.
+  /// The same for a value that cannot be compared or must not be kept: `seen` tells whether it changed.
   package init(feed: ChangeFeed, name: String, seen: @escaping Look) {
     self.feed = feed
     self.name = name
@@ -48,7 +48,7 @@ extension ValueChanges {
     }
   }
 
-  /// A value and its stored value, which is read before and after.
+  /// A value and its stored value, read before and after.
   private static func still(
     _ looks: [ValueOrigin.Look], _ isSecret: Bool, _ read: () throws(StoreError) -> Value
   ) throws(StoreError) -> (Value, [any Equatable & Sendable]) {

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 
-/// Signals a loop or a listener that values may have changed. A pending signal stands for all later ones.
+/// Signals that values may have changed. A pending signal stands for all later ones.
 final class ValueSource: Sendable {
   enum Signal { case news, end }
 
@@ -23,7 +23,7 @@ final class ValueSource: Sendable {
     continuation.yield()
   }
 
-  /// The queue for deliveries: that of the first feed, which delivers in order to all of its listeners.
+  /// The queue of the first feed, which delivers in order to all of its listeners.
   var queue: DispatchQueue {
     state.withLock { state in
       if let queue = state.queue { return queue }
@@ -33,7 +33,6 @@ final class ValueSource: Sendable {
     }
   }
 
-  /// Signals changes of `names` in `feed`, and ends with the feed.
   func follow(_ feed: ChangeFeed, _ names: Set<String>) throws(StoreError) {
     guard !names.isEmpty else { return }
     let subscription = try feed.subscribe { [weak self] event in
@@ -60,7 +59,7 @@ final class ValueSource: Sendable {
     listener?(.end)
   }
 
-  /// Calls `body` with each signal from now on, on the signalling thread; nil stops it.
+  /// Calls `body` with each signal, on the signaling thread; nil stops it.
   func listen(_ body: (@Sendable (Signal) -> Void)?) {
     let former = state.withLock { state in
       defer { state.listener = body }

@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import Dispatch
 internal import Synchronization
 
-// Changes that depend on the stored value.
 extension Examination {
   func updates() throws {
     let (one, two) = (try samples.number(1), try samples.number(2))
@@ -114,7 +113,7 @@ extension Examination {
     func note(_ error: any Error) { noted.withLock { $0 = error } }
   }
 
-  /// Runs `body` on its own thread: a store's call may block, which the threads of tasks must not.
+  /// Not on a task's thread, which a store's call may block.
   private func onThread(_ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
       DispatchQueue(label: "coffer.conformance").async {

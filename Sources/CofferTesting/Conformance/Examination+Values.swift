@@ -2,7 +2,6 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Foundation
 
-// Single values.
 extension Examination {
   func absence() throws {
     try expectValue(nil, of: "a", "before anything was stored")
@@ -108,7 +107,6 @@ extension Examination {
   }
 }
 
-// Refusals, and their errors.
 extension Examination {
   func badNames() throws {
     let one = try samples.number(1)

@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// One check on one store.
 struct Examination<R: Route>: Sendable {
   let check: ConformanceCheck
   let suite: StoreConformance<R>
@@ -55,7 +54,7 @@ struct Examination<R: Route>: Sendable {
     return StoreError(kind, "", cure: "")
   }
 
-  /// Fails unless each kind of read finds `form` as the value of `name`.
+  /// Checks each kind of read.
   func expectValue(_ form: R.Form?, of name: String, in store: (any Store<R>)? = nil, _ when: String) throws {
     let store = store ?? self.store
     let found = try store.load(name)

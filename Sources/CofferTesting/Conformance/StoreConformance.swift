@@ -49,7 +49,7 @@ public struct StoreConformance<R: Route>: Sendable {
   let samples: Samples<R>
   let exceptions: [ConformanceCheck: String]
   let make: @Sendable () throws -> Subject
-  /// The longest wait for an event. Only a store that reports nothing takes all of it, and a busy machine needs time.
+  /// The longest wait for an event. Only a store that reports nothing takes all of it; a busy machine needs time.
   package var patience = Duration.seconds(60)
 
   init(

@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-/// The declaration sites of this process's containers that are named after properties. Two private extensions in two files,
-/// or two modules, may each have a property of one name, which no compiler sees.
+/// The declaration sites of containers named after properties. Two private extensions in two files, or two modules, may each
+/// have a property of one name, which no compiler sees.
 enum ContainerSites {
   private struct Name: Hashable {
     let store: String
@@ -13,7 +13,7 @@ enum ContainerSites {
 
   private struct Entry: Sendable {
     let site: DeclarationSite
-    /// For a store without a file: another object may reuse its address. Every store is Sendable, and this only asks whether
+    /// Of a store without a file: another object may reuse its address. Every store is Sendable, and this only asks whether
     /// it still exists.
     nonisolated(unsafe) weak var object: AnyObject?
     let hasFile: Bool
@@ -21,7 +21,7 @@ enum ContainerSites {
 
   private static let sites = Mutex<[Name: Entry]>([:])
 
-  /// The error if another site already has the name `key` in the same store. The number of properties bounds the names.
+  /// The error if another site has the name `key` in the same store. The number of properties bounds the names.
   static func refusal<R>(of key: String, at site: DeclarationSite, in store: any Store<R>) -> StoreError? {
     guard let (name, entry) = claim(key, site, store) else { return nil }
     let other = sites.withLock { sites -> DeclarationSite? in
@@ -35,7 +35,7 @@ enum ContainerSites {
       cure: "give one of the properties another name, or pass key: to one that is to share the value")
   }
 
-  /// Nil for a store that is neither a file nor an object: it cannot be identified.
+  /// Nil for a store that is neither a file nor an object, and so cannot be identified.
   private static func claim<R>(_ key: String, _ site: DeclarationSite, _ store: any Store<R>) -> (Name, Entry)? {
     if store.place.hasPrefix("/") {
       return (Name(store: store.place + "\0" + store.part, object: nil, key: key), Entry(site: site, object: nil, hasFile: true))

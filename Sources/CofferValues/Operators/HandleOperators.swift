@@ -185,10 +185,10 @@ extension PersistedValues {
 /// The lock that copies of one handle share.
 private final class Turn: Sendable {
   private let lock = Mutex<Void>(())
-  /// The number of the thread that holds it; zero if none.
+  /// The number of the holding thread; zero if none.
   private let holder = Atomic<UInt32>(0)
 
-  /// Throws ``/CofferPlatform/StoreError`` `.reentrant` on the holding thread, whose write would deadlock.
+  /// Throws ``/CofferPlatform/StoreError`` `.reentrant` on the holding thread, which would deadlock.
   func check() throws(StoreError) {
     guard holder.load(ordering: .relaxed) == coffer_thread_number() else { return }
     throw StoreError(

@@ -5,8 +5,8 @@ internal import Synchronization
 /// A store in memory with a bounded number of values. It evicts the least recently used one and reports it as removed.
 public final class CacheStore<R: Route>: Store {
   private let memory: MemoryStore<R>
-  /// Also the lock of every call, so that a value and its use are noted in one step. The memory's own lock is taken inside
-  /// it.
+  /// Also the lock of every call, so that a value and its use are noted in one step. It is taken before the memory's own
+  /// lock.
   private let uses = Mutex(Uses<R>())
   /// The most values kept.
   public let limit: Int
@@ -104,7 +104,7 @@ extension CacheStore where R == Vault {
 
 private struct Uses<R: Route> {
   private var last: [EntryName<R>: UInt64] = [:]
-  /// Each use of a name; only its last counts. Shortened once it is several times longer than the number of names.
+  /// Each use of a name; only its last counts. Shortened when it is several times longer than the number of names.
   private var queue: [(name: EntryName<R>, time: UInt64)] = []
   private var head = 0
   private var time: UInt64 = 0
@@ -120,7 +120,7 @@ private struct Uses<R: Route> {
 
   mutating func drop(_ name: EntryName<R>) { last[name] = nil }
 
-  /// Takes out the least recently used name, while there are more than `limit`.
+  /// The least recently used name, taken out while there are more than `limit`.
   mutating func oldest(beyond limit: Int) -> EntryName<R>? {
     guard last.count > limit else { return nil }
     while head < queue.count {
