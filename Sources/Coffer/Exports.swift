@@ -1,5 +1,5 @@
-// The types that an application needs from the other libraries. `import Coffer` shows these and the types of this target, and
-// nothing else. Code that implements a store, makes vaults or runs the agent imports its library; see README.
+// `import Coffer` shows these types and those of this target, which are what an application needs. Code that implements a
+// store, makes vaults or runs the agent imports its library; see README.
 
 @_exported public import class CofferAgent.AgentStore
 @_exported public import class CofferDefaults.DefaultsStore

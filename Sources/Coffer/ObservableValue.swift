@@ -11,8 +11,8 @@ internal import Synchronization
 /// theme.value = .dark
 /// ```
 ///
-/// It belongs to the main actor. Reads come from memory at once. An assignment stores the value before it returns. The model
-/// stops following the store when it is released.
+/// It belongs to the main actor. Reads come from memory; an assignment stores the value before it returns. A released model
+/// stops following the store.
 ///
 /// A failure goes to ``/CofferStorage/ValueFailures``, and the value stays unchanged.
 @MainActor

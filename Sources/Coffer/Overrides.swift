@@ -10,10 +10,10 @@ internal import FoundationEssentials
 /// $ APP_THEME=dark app
 /// ```
 ///
-/// The text becomes a value of the key's declared type, so `-zoom -0.5` is a number for a `Double` key. Text that does not
-/// fit throws ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` when the key is read. Overrides never change the
-/// stored value, even under a write. Keys of the vault have no overrides: a router with one does not open. A variable may
-/// stand for several names; one for a member of a family of secrets is refused when that member is used.
+/// The text becomes a value of the key's declared type: `-zoom -0.5` is a number for a `Double` key. Other text throws
+/// ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` when the key is read. Overrides never change the stored value,
+/// even under a write. A router with an override of a vault key does not open. A variable may stand for several names; one
+/// for a member of a family of secrets is refused when that member is used.
 public struct Overrides: Sendable {
   /// The words of a command line, without the program's name.
   public var arguments: [String]

@@ -73,8 +73,8 @@ extension StorageRouter {
     try open(domain, spaces, VaultStore(service: domain, vault: vault), suites, places, overrides, register)
   }
 
-  /// A router for the app `domain` over a store of secrets that the caller keeps. Pass a ``/CofferVault/VaultStore`` to
-  /// unlock and lock it while the router lives, or the user's agent, so that this program needs no credentials.
+  /// A router for the app `domain` over the caller's store of secrets: a ``/CofferVault/VaultStore``, which the caller may
+  /// unlock and lock, or the user's agent, which needs no credentials from this program.
   ///
   /// ```swift
   /// let places = try Places.standard()
@@ -148,8 +148,8 @@ extension Places {
   /// - Throws: the errors of ``/CofferVault/LockedVault/open(_:options:)`` and ``/CofferVault/VaultOptions/expect(_:)``.
   public func openVault() throws(StoreError) -> LockedVault { try LockedVault.open(vault, options: expectingOptions()) }
 
-  /// The items of one service in the vault here, through the user's agent. This call does not contact the agent. Without one,
-  /// later calls throw ``/CofferPlatform/StoreError/Kind/locked``.
+  /// The items of one service in the vault here, through the user's agent, which this call does not contact. Without an
+  /// agent, later calls throw ``/CofferPlatform/StoreError/Kind/locked``.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
   public func agentStore(service: String) throws(StoreError) -> AgentStore {

@@ -2,16 +2,15 @@ internal import Dispatch
 internal import Synchronization
 
 extension Handler where Value: Sendable {
-  /// Calls `body` on the main actor with the value of each trigger, in the order of the triggers, while `owner` lives. The
-  /// triggering thread does not wait.
+  /// Calls `body` on the main actor with the value of each trigger, in order, while `owner` lives. The triggering thread does
+  /// not wait.
   ///
   /// ```swift
   /// userChanged.add(self, on: .shared) { screen, user in screen.title = user.name }
   /// ```
   ///
   /// The owner may be any object of the main actor, `Sendable` or not. It is held weakly and passed to `body`, which need not
-  /// capture it. Otherwise the rules of ``add(_:_:)`` apply: an owner has one closure, and another one replaces it. `actor`
-  /// is `.shared`.
+  /// capture it. Otherwise the rules of ``add(_:_:)`` apply. `actor` is `.shared`.
   @MainActor @discardableResult
   public func add<Owner: AnyObject>(
     _ owner: Owner, on actor: MainActor, _ body: @escaping @MainActor (Owner, Value) -> Void

@@ -8,13 +8,13 @@ internal import Synchronization
 /// userChanged.trigger(user)
 /// ```
 ///
-/// - Each owner has one closure; another one replaces it, in its place. Owners are held weakly: the closure of a released
-///   owner is never called, and is dropped at the next trigger.
-/// - ``trigger(_:)`` calls the closures on the calling thread, one at a time, in the order in which their owners were added.
-///   It calls those of owners that were present when it began and still are.
+/// - Each owner has one closure; another one replaces it, in its place. Owners are held weakly: a released owner's closure is
+///   never called, and is dropped at the next trigger.
+/// - ``trigger(_:)`` calls the closures on the calling thread, in the order in which their owners were added. It calls those
+///   of owners that were present when it began and still are.
 /// - A closure may make any call, including `trigger`: no lock is held while it runs.
 /// - All calls may come from any thread. Removing a closure does not stop its running call on another thread.
-/// - Add a closure of the main actor with ``add(_:on:_:)``, which calls it there.
+/// - ``add(_:on:_:)`` adds a closure of the main actor, which is called there.
 public final class Handler<Value>: Sendable {
   /// Removes only the registration that it was returned for, not a later one of the same owner. Does nothing the second time,
   /// or once the handler is gone.

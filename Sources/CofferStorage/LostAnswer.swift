@@ -17,9 +17,8 @@ package struct LostAnswer {
 
   /// Returns when the commit is in effect.
   ///
-  /// - Parameter look: tells whether it is; nil if that can no longer be told. It must hold a lock that the commit held:
-  ///   without the lock it would miss a commit still on its way. It is called again while the server cannot be reached or the
-  ///   lock is taken.
+  /// - Parameter look: tells whether it is; nil if that can no longer be told. It must hold a lock that the commit held, or
+  ///   it would miss a commit still on its way. It is called again while the server cannot be reached or the lock is taken.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unreachable`` if the commit was not made; the commit's error if that cannot
   ///   be told in time; the error of `look` if it finds other rows than the commit's.
   package func settle(_ look: () throws(StoreError) -> Bool?) throws(StoreError) {

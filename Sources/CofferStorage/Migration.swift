@@ -10,8 +10,8 @@ public struct Migration: Sendable, Hashable {
     case upgraded
     /// The value lay in the plain store under this name. It is in the vault, and the plain copy is scrubbed.
     case movedIntoVault(from: String)
-    /// This former name, or plain copy, had a value although the key has its own, which stands. It was removed, because it
-    /// would come back once the key's own value is removed.
+    /// This former name, or plain copy, had a value beside the key's own, which stands. It was removed, or it would come back
+    /// once the key's own value is removed.
     case superseded(String)
   }
 
@@ -31,7 +31,7 @@ public struct Migration: Sendable, Hashable {
 public struct MigrationReport: Sendable {
   /// The changes since the router was opened, in order.
   public internal(set) var done: [Migration] = []
-  /// Migrations that failed so far, each error with its key: ``/CofferPlatform/StoreError/Kind/locked`` while the vault is
+  /// The errors of unfinished migrations, each with its key: ``/CofferPlatform/StoreError/Kind/locked`` while the vault is
   /// locked. A read of such a key tries again and throws this error. Setting or removing the key drops a former value that
   /// cannot be read. Only a renamed value whose store cannot be written (``/CofferPlatform/StoreError/Kind/readOnly``) is
   /// read under its former name.

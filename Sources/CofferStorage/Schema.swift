@@ -25,8 +25,8 @@ public struct Schema: Codable, Sendable, Equatable {
     public let route: Place
     /// The type as Swift names it, without optionals and seals.
     public let type: String
-    /// The property-list kinds that a value of the type is read from, spelled as in ``PlainForm/kindName``. Nil if only the
-    /// type can tell, and for keys of the vault.
+    /// The property-list kinds that a value is read from, spelled as in ``PlainForm/kindName``. Nil if only the type can
+    /// tell, and for keys of the vault.
     public let kinds: [String]?
     /// The default as JSON text; nil if there is none, and for keys of the vault.
     public let defaultText: String?

@@ -3,9 +3,9 @@ internal import CofferPlatform
 extension StorageKey {
   /// The same key, which takes over the value of a former name from either store. The first name with a value wins.
   ///
-  /// The value moves in one transaction when a router is opened, or at the key's first use once the vault is unlocked. If the
-  /// store cannot be written, the value stays and is read under its former name. Keep former names in the declaration as long
-  /// as programs that know only them may have run last.
+  /// The value moves in one transaction when a router is opened, or at the key's first use once the vault is unlocked. In a
+  /// read-only store it stays, and is read under its former name. Keep a former name declared as long as programs that know
+  /// only that name may have run last.
   public func renamed(from formerNames: String...) -> Self {
     var key = self
     key.traits.formerNames += formerNames

@@ -99,16 +99,15 @@ extension StorageKey where R == Vault {
 }
 
 extension StorageKey where R == Plain, Value == Date {
-  /// The same key, whose date is stored as a real number: the seconds since the beginning of 2001, UTC. It reads back exactly
-  /// as it was set, with its fraction, while a property list in XML has whole seconds.
+  /// The same key, whose date is stored as a real number: the seconds since the beginning of 2001, UTC. Unlike a date in an
+  /// XML property list, it keeps its fraction.
   ///
-  /// The key also reads a date that a program without this trait stored. Other programs find a number instead of a date.
+  /// The key also reads a stored date. Programs without this trait find a number.
   public func storedAsSeconds() -> StorageKey<Date, Plain> { DateSeconds.key(self, { $0 }, { $0 }) }
 }
 
 extension StorageKey where R == Plain, Value == Date? {
-  /// The same key, whose date is stored as a real number of seconds since the beginning of 2001, UTC, and reads back exactly
-  /// as it was set.
+  /// The same key, whose date is stored as a real number of seconds since the beginning of 2001, UTC, with its fraction.
   public func storedAsSeconds() -> StorageKey<Date?, Plain> { DateSeconds.key(self, { $0 }, { $0 }) }
 }
 

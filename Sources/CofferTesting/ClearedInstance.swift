@@ -41,12 +41,11 @@ extension DefaultsStore {
   /// ```
   ///
   /// It lies in ``/CofferTesting/TestHome/current``, or in a folder for this user's tests. A suite may make it in its `init`:
-  /// each of its tests gets another. The cases of a parameterized test share one, and so do tests of one suite whose names
-  /// differ only in the types of arguments: give those their own homes with ``/CofferTesting/IsolatedDefaults``.
+  /// each of its tests gets another. These share one: the cases of a parameterized test, and tests of one suite whose names
+  /// differ only in the types of arguments. Give them their own homes with ``/CofferTesting/IsolatedDefaults``.
   ///
-  /// In XCTest, in a detached task or on the test's own thread Swift Testing reports no test, and the calling function stands
-  /// for it. Two tests then share a domain if one function, such as `setUp()`, makes it for both, or if a file has two of one
-  /// name.
+  /// In XCTest, in a detached task or on a test's own thread the calling function stands for the test. Two tests then share a
+  /// domain if one function, such as `setUp()`, makes it for both, or if a file has two of one name.
   ///
   /// - Parameters:
   ///   - arguments: launch arguments that override values.

@@ -11,10 +11,10 @@ internal import Synchronization
 /// #expect(storage.sets["user_id"] == 1)
 /// ```
 ///
-/// Opening a router also reads, to find former values and readable copies of secrets. To count reads, first call
-/// ``resetCounts()``.
+/// Opening a router also reads, to find former values and readable copies of secrets: call ``resetCounts()`` before you
+/// count.
 ///
-/// Values go through their coding as in any store, and it passes the conformance suite.
+/// Values go through their coding, and the store passes the conformance suite.
 public final class MockStore<R: Route>: Store {
   private struct Entry { let form: R.Form, version: UInt64 }
   private struct State {

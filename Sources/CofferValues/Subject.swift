@@ -56,13 +56,12 @@ extension PersistedValues {
       }
     }
 
-    /// Calls `body` with the value now, and then at each change, until it is cancelled or `owner` is gone. An owner has one
-    /// closure for each subject; a second one replaces the first. An unreadable value is reported, and `body` gets the
-    /// fallback.
+    /// Calls `body` with the value now and at each change, until it is cancelled or `owner` is gone. An owner has one closure
+    /// for each subject; a second one replaces the first. An unreadable value is reported, and `body` gets the fallback.
     ///
-    /// The first call comes on the calling thread before this returns. Later calls come one at a time on a queue of the
-    /// store; or, without a store, on the thread that sets the value or triggers the source. `body` never gets the same value
-    /// twice in a row, and of quick changes it may get only the last.
+    /// The first call comes on the calling thread before this returns; later ones come one at a time on a queue of the store,
+    /// or without a store on the thread that sets the value or triggers the source. `body` never gets the same value twice in
+    /// a row, and of quick changes it may get only the last.
     ///
     /// The observation keeps the subject and its store alive. It releases its captures when it ends; after an owner's end, at
     /// the next change or within about a minute.
@@ -79,8 +78,8 @@ extension PersistedValues {
       }
     }
 
-    /// The same for an owner on the main actor: a window, a view's model, any object there, `Sendable` or not. The owner is
-    /// held weakly and passed to `body`, which need not capture it. `actor` is `.shared`.
+    /// The same for an owner on the main actor: any object there, `Sendable` or not. The owner is held weakly and passed to
+    /// `body`, which need not capture it. `actor` is `.shared`.
     ///
     /// - Throws: the errors of ``observe(_:_:)``.
     @MainActor @discardableResult

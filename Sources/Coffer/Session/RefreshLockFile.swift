@@ -2,11 +2,11 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The file that is locked during a renewal. It lies beside the credential's vault, so that every process finds it.
+/// The file that is locked during a renewal. It lies beside the credential's vault, so that every process finds it. A process
+/// from cron or su does not know the run folder, and each process may have another state folder.
 ///
-/// It is not in the run folder, which a process from cron or su does not know, nor in the state folder, which may differ
-/// between processes. With two lock files two processes would ask the server, and a server that rotates tokens takes the
-/// second request for theft.
+/// With two lock files two processes would ask the server, and a server that rotates tokens takes the second request for
+/// theft.
 enum RefreshLockFile {
   /// Nil if the vault is no file, so that no other process has it.
   ///

@@ -2,8 +2,8 @@ internal import CofferPlatform
 public import CofferStorage
 
 extension Session {
-  /// Logs `user` in. One step stores everything that `body` sets, such as the credential and preferences, in both stores or
-  /// in neither. The same step removes what ends with the previous session.
+  /// Logs `user` in. One step stores everything that `body` sets in both stores or in neither, and removes what ends with the
+  /// previous session.
   ///
   /// `body` may run again if a value that it read has changed meanwhile. Give it no other effects.
   ///
@@ -24,10 +24,9 @@ extension Session {
   }
 
   /// Logs out: one step removes every key declared with `endsWithSession()` from both stores, or none. This includes keys of
-  /// programs with other key spaces: vault items carry the mark in their sealed metadata, and the domain lists plain keys.
+  /// other programs: vault items carry the mark in their sealed metadata, and the domain lists plain keys.
   ///
-  /// Nothing happens if no user is logged in. A refresh that is under way in any process finds the credential gone and stores
-  /// nothing.
+  /// Nothing happens without a login. A refresh under way in any process finds the credential gone and stores nothing.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` while the vault is locked, with nothing changed; the errors of
   ///   ``/CofferStorage/StorageRouter/transaction(_:)``.

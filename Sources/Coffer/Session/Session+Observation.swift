@@ -9,13 +9,13 @@ extension Session {
   /// Calls `body` with the state now and at each change, while `owner` lives. An owner has one closure; a second one replaces
   /// the first.
   ///
-  /// It reports only committed states of this process or others, and never half of a login or logout. It also reports that
-  /// the credential has expired. `body` never gets the same state twice in a row. Of quick logins and logouts it may get only
-  /// the last, and a renewed credential of the same user is no new state.
+  /// It reports committed states of any process, including expiry, and never half of a login or logout. `body` never gets the
+  /// same state twice in a row. Of quick changes it may get only the last, and a renewed credential of the same user is no
+  /// new state.
   ///
-  /// The first call comes on the calling thread before this returns; later calls come one at a time on a queue of the store
-  /// or the session. `body` may use the session. The observation keeps the session alive and releases its captures when it
-  /// ends; after an owner's end, at the next change or within about a minute.
+  /// The first call comes on the calling thread before this returns; later ones come one at a time on a queue of the store or
+  /// the session. `body` may use the session. The observation keeps the session alive and releases its captures when it ends;
+  /// after an owner's end, at the next change or within about a minute.
   ///
   /// - Returns: a canceller, to end it before `owner` does.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` if the system's limits on watches are reached.
@@ -26,8 +26,8 @@ extension Session {
     try changes().observe(self, by: owner, body)
   }
 
-  /// The same for an owner on the main actor: a window, a view's model, any object there, `Sendable` or not. The owner is
-  /// held weakly and passed to `body`, which need not capture it. `actor` is `.shared`.
+  /// The same for an owner on the main actor: any object there, `Sendable` or not. The owner is held weakly and passed to
+  /// `body`, which need not capture it. `actor` is `.shared`.
   ///
   /// - Returns: a canceller, to end it before `owner` does.
   /// - Throws: the errors of ``observe(_:_:)``.
@@ -38,8 +38,8 @@ extension Session {
     try changes().observe(self, onMainBy: owner, body)
   }
 
-  /// The present state and those that follow, as ``observe(_:_:)`` reports them. A slow loop gets the newest. The sequence
-  /// ends when the router is closed, and keeps the session alive.
+  /// The states as ``observe(_:_:)`` reports them. A slow loop gets the newest. The sequence ends when the router is closed,
+  /// and keeps the session alive.
   ///
   /// - Throws: the errors of ``observe(_:_:)``.
   public func changes() throws(StoreError) -> ValueChanges<State> {

@@ -10,22 +10,20 @@ extension Session {
   /// A fresh credential, renewed once however many tasks and processes ask at the same time.
   ///
   /// One caller asks the server under a lock; the others wait and take the renewed credential. The lock is a file beside the
-  /// vault, which every process that uses the vault finds in any environment; for a vault on a server it is a lock there.
-  /// Without the lock no server is asked. The renewed credential replaces only the one from the start of the renewal, so a
-  /// logout or another login in between stands.
+  /// vault, or a lock on the vault's server, so that every process finds it. Without the lock no server is asked. The renewed
+  /// credential replaces only the one from the start of the renewal: a logout or another login in between stands.
   ///
   /// - Parameters:
   ///   - key: the credential's key, or another secret of the session.
-  ///   - stale: the credential to replace, for example because a server refused it, or ahead of its expiry. If another one is
-  ///     stored by now, it is returned without a renewal. Nil for an expired one, whose value nobody gets: if an unexpired
-  ///     one is stored by now, it is returned.
+  ///   - stale: the credential to replace, because a server refused it or it expires soon. Nil for an expired one, whose
+  ///     value nobody gets. If another unexpired one is stored by now, it is returned without a renewal.
   ///   - limit: how long the renewal may take, and how long others wait for it.
-  ///   - renew: gets the present credential and returns a new one. It gets nil for an expired one, which the vault does not
-  ///     hand out: keep what renews it under its own key. It is cancelled at the limit, and its later result is dropped.
+  ///   - renew: gets the present credential, or nil for an expired one, and returns a new one. The vault hands out no expired
+  ///     values: keep what renews one under its own key. At the limit `renew` is cancelled, and its later result is dropped.
   /// - Returns: the credential that now stands.
-  /// - Throws: `StoreError` `.notFound` when nobody is logged in, or no longer; `.conflict` when another login came between;
-  ///   `.busy` at the limit; `.locked`; `.readOnly` and `.denied` if the vault's folder cannot be written; the error of
-  ///   `renew`. The credential is unchanged then.
+  /// - Throws: `StoreError` `.notFound` without a login; `.conflict` when another login came between; `.busy` at the limit;
+  ///   `.locked`; `.readOnly` and `.denied` if the vault's folder cannot be written; the error of `renew`. The credential is
+  ///   unchanged then.
   public func refresh<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>? = nil,
     within limit: Duration = longestRefresh,
@@ -44,7 +42,7 @@ extension Session {
 
   /// The same for a renewal that spends its own credential, so that abandoning it would end the login. Once it has begun, the
   /// limit and a cancellation of the calling task end only the wait. The renewal continues, its result is stored, and nobody
-  /// else gets a turn before.
+  /// gets a turn before.
   ///
   /// - Parameter renew: must end without cancellation.
   package func refreshToTheEnd<Credential>(
@@ -86,8 +84,8 @@ extension Session {
       let present = try versions(of: key)
       let old = try live(key)
       if let old, present != asked || stale != old { return .renewed(old) }
-      // A value stored since the versions were read came before the renewal, and is no login during it. Checked last before
-      // the server is asked: if the file is gone, another process has a turn too.
+      // A value stored before this check is no login during the renewal. Last before the server is asked: if the file is
+      // gone, another process has a turn too.
       guard try versions(of: key) == present, turn.isAlone(at: lockFile) else { continue }
       isHandedOn = true
       return .turn(turn, old: old, present: present)

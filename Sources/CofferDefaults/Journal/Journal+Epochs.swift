@@ -16,8 +16,8 @@ extension Journal {
     try memory.store(Self.unsyncedEpoch, .unsynced)
     try memory.store(foldedFrom?.rawValue ?? 0, .foldedFrom)
     try memory.publish(new)
-    // Only now: a fold that dies or fails before its word is repeated. If the header named this list already, the second fold
-    // would mistake another program's additions to it for known values.
+    // Only now, because a fold that dies or fails before it moves the word is repeated. If the header named this list
+    // already, the second fold would mistake another program's additions to it for known values.
     try memory.store(list)
     return (new, end)
   }

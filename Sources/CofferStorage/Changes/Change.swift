@@ -20,9 +20,8 @@ public struct Change: Sendable, Hashable {
   public enum Origin: Sendable, Hashable {
     /// This process, through any of its stores.
     case thisProcess
-    /// Another process; nil if it is unknown. It is unknown for a program that does not use Coffer, for a change seen only in
-    /// the property list because the record that named its process was folded away first, and for every change of a vault,
-    /// which notes no author for observers.
+    /// Another process; nil if it is unknown: a program that does not use Coffer, a change seen only in the property list
+    /// because its record was folded away first, or any change of a vault, which notes no author for observers.
     case otherProcess(id: Int32?)
   }
 

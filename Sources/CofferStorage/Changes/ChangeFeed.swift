@@ -11,8 +11,8 @@ public final class ChangeFeed: Sendable {
   public enum Event: Sendable, Hashable {
     /// These names changed, oldest change first, each name once. The writes were acknowledged before.
     case changes([Change])
-    /// No value is known to have changed, but reads may return something else: a vault was locked or unlocked, a file became
-    /// unreadable or was repaired.
+    /// Reads may return something else, without a known change: a vault was locked or unlocked, a file became unreadable or
+    /// was repaired.
     case access
     /// The store was closed or is gone. No event follows.
     case ended
@@ -55,10 +55,11 @@ public final class ChangeFeed: Sendable {
   public var isObserved: Bool { observed.load(ordering: .relaxed) }
 
   /// Calls `receive` with each event from now on, until the subscription is cancelled or released, or after ``Event/ended``.
-  /// A feed that has ended calls it only with ``Event/ended``.
+  /// A feed that has ended sends only ``Event/ended``.
   ///
-  /// - Throws: the errors of starting to watch: ``/CofferPlatform/StoreError/Kind/io(_:)`` if the system's limits on watches
-  ///   are reached, ``/CofferPlatform/StoreError/Kind/afterFork`` in a process forked since the store was opened.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` if the system's limits on watches are reached,
+  ///   ``/CofferPlatform/StoreError/Kind/afterFork`` in a process forked since the store was opened, and other errors of
+  ///   starting to watch.
   public func subscribe(_ receive: @escaping @Sendable (Event) -> Void) throws(StoreError) -> Subscription {
     let isEnded = try state.withLock { (state) throws(StoreError) in
       if state.isEnded { return true }

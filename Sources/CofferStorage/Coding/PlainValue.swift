@@ -8,9 +8,9 @@
 /// ```
 ///
 /// These conform: `Bool`, the integers, `Float`, `Double`, `Decimal`, `String`, `Date`, `Data`, `URL`, `UUID`, arrays and
-/// sets of plain values, and dictionaries of them whose keys are `String`, `Int` or another ``PlainForm/Key``. A property
-/// list holds no nil: an array of optionals, or an optional of an optional, is no plain value. ``Sealed`` never conforms, and
-/// a `Codable` struct that holds a ``Sealed`` does not compile as plain.
+/// sets of plain values, and dictionaries of them with keys of `String`, `Int` or another ``PlainForm/Key``. Arrays of
+/// optionals and nested optionals do not, because a property list holds no nil. ``Sealed`` never does, and a `Codable` struct
+/// that holds one does not compile as plain.
 public protocol PlainValue: Sendable {
   /// The value of `plainForm`; nil if that is no value of this type.
   init?(plainForm: PlainForm)
@@ -54,6 +54,6 @@ extension PlainValue where Self: Codable & RawRepresentable, RawValue: PlainValu
   public func plainForm() throws -> PlainForm { try rawValue.plainForm() }
 }
 
-/// Marks a payload type that must never be written in the clear, at any depth of a plain value: the plain encoder refuses it.
-/// The compiler keeps ``Sealed`` out of plain storage; this protocol catches a payload that was taken out of its seal.
+/// Marks a payload type that must never be written in the clear: the plain encoder refuses it at any depth. The compiler
+/// keeps ``Sealed`` out of plain storage; this protocol catches a payload taken out of its seal.
 public protocol SecretPayload {}

@@ -3,8 +3,8 @@ public import CofferPlatform
 
 /// The carrier of a secret: encoded bytes in guarded memory. It prints as `Sealed(•••)`.
 ///
-/// It is not `Codable`, so no plain value can hold one. For an ordinary Swift value take the payload out with ``reveal()``:
-/// it is then the caller's, and Swift wipes nothing. Or lend the bytes with ``withBytes(_:)``.
+/// It is not `Codable`, so no plain value can hold one. ``reveal()`` returns the payload as an ordinary Swift value, which
+/// nobody wipes. ``withBytes(_:)`` lends the bytes.
 public struct Sealed<Payload: Sendable>: Sendable {
   let form: SecretForm
 

@@ -40,8 +40,7 @@ public enum PlainForm: Sendable {
 }
 
 extension PlainForm: Equatable {
-  /// Whether both are the same stored value. Reals compare by their bits, so that a NaN equals itself and an unchanged value
-  /// is known as unchanged.
+  /// Whether both are the same stored value. Reals compare by their bits, so that an unchanged NaN is known as unchanged.
   public static func == (left: PlainForm, right: PlainForm) -> Bool {
     switch (left, right) {
     case (.bool(let a), .bool(let b)): a == b

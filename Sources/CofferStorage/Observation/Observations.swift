@@ -10,8 +10,7 @@ protocol KeptObservation: AnyObject, Sendable {
 /// All observations with an owner in this process. Only this keeps them, and they keep their sources: so there is no cycle,
 /// and an observer need not keep the subject, the session or the router.
 ///
-/// The next news finds that an owner is gone. Without news a check does, soon after an observation began and then ever more
-/// rarely.
+/// The next news, or a check, finds that an owner is gone. Checks begin soon after an observation and then become rarer.
 final class Observations: Sendable {
   /// The place of one owner's closure for one value. The source lives, and keeps its identifier, while the slot is filled.
   struct Slot: Hashable {

@@ -6,16 +6,15 @@ public import CofferPlatform
 /// for await theme in try app.changes(of: keys.theme) { show(try theme.get()) }
 /// ```
 ///
-/// The sequence begins with the present values. An element follows each time they differ from the last element: two elements
-/// in a row are never equal. The loop reads values when it asks for them, so a slow loop gets the newest values and skips
-/// those in between. If the values cannot be read, the element is the error and the sequence goes on, because a locked vault
-/// may be unlocked.
+/// The sequence begins with the present values. A new element follows when they differ from the last one. Values are read
+/// when the loop asks, so a slow loop gets the newest and skips those in between. If they cannot be read, the element is the
+/// error, and the sequence goes on, because a locked vault may be unlocked.
 ///
-/// Plain values are compared as values if their type is `Equatable`, else by their stored forms. Vault values are compared by
-/// the item's version, so that no secret is kept for it: an item that is stored again counts as changed.
+/// Plain values are compared as values if they are `Equatable`, else by their stored forms. Vault values are compared by the
+/// item's version, so that no secret is kept for it: an item that is stored again counts as changed.
 ///
-/// The sequence ends when the router or a store of its keys is closed, and when the task is cancelled. It serves one loop:
-/// ask for another sequence for another loop. It keeps its router alive.
+/// The sequence ends when the router or a store of its keys is closed, and when the task is cancelled. It serves one loop,
+/// and keeps its router alive.
 public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
   /// The values, or the error of their read.
   public typealias Element = Result<Value, StoreError>

@@ -40,9 +40,9 @@ extension KeyValueStorage where R == Plain {
   /// A container for the value under `key`.
   ///
   /// - Parameters:
-  ///   - key: the name; by default that of the enclosing computed property. A stored property or a function gives no name,
-  ///     and two properties of one name, such as private ones in two files, would share the value. Such a container refuses
-  ///     reads and writes, and its error says where it was made. Of two, the first one used works.
+  ///   - key: the name; by default that of the enclosing computed property. A stored property or a function has no name to
+  ///     give, and two properties of one name, such as private ones in two files, would share the value. Such a container
+  ///     refuses reads and writes, and its error says where it was made. Of two, the first one used works.
   ///   - defaultValue: the value while nothing is stored.
   ///   - property: the enclosing property, as the compiler names it.
   ///   - fileID: the file of the call.
