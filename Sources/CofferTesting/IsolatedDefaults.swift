@@ -1,6 +1,6 @@
 public import Testing
 
-/// Gives each test, and each case of a parameterized one, its own ``TestHome``, which is removed afterwards.
+/// Gives each test, and each case of a parameterized one, its own ``TestHome``, which is removed afterward.
 ///
 /// ```swift
 /// @Test(.isolatedDefaults) func startsLight() throws {

@@ -4,7 +4,7 @@ internal import Synchronization
 /// A lock around a value that is mostly read.
 ///
 /// Under a mutex, threads that only read wait for each other and pass one cache line from core to core. While this lock is
-/// biased towards readers, each thread takes its own slot. A writer removes the bias, waits until the slots are empty, and
+/// biased toward readers, each thread takes its own slot. A writer removes the bias, waits until the slots are empty, and
 /// works under the mutex. After some reads without a change the bias returns.
 ///
 /// Source: D. Dice, A. Kogan, "BRAVO – Biased Locking for Reader-Writer Locks", USENIX ATC 2019.
