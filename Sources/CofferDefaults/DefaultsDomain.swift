@@ -30,8 +30,8 @@ public struct DefaultsDomain: Sendable, Hashable {
     if let folder { self.folder = folder } else { self.folder = try Self.configurationFolder() }
   }
 
-  /// The domains in `folder` or the user's configuration folder, by name, including those whose first values are still only
-  /// in the journal. Leaves no trace.
+  /// The domains in `folder` or the user's configuration folder, by name, even those with values only in the journal. Leaves
+  /// no trace.
   ///
   /// - Throws: `StoreError` `.denied` or `.io` when the folder cannot be read. A missing folder holds none.
   public static func list(in folder: FilePath? = nil) throws(StoreError) -> [DefaultsDomain] {
@@ -133,8 +133,8 @@ extension DefaultsEngine {
       try AtomicFile.synchronizeFolder(of: files.list, calls)
       try journal.synchronize()
       PreparedBatches(engine: self).forgetFinished()
-      // A writer that waits for this lock must not write into a file without a name. The mark comes first, so that every
-      // reader of the word knows.
+      // A writer that waits for this lock must not write into a nameless file. The mark comes first, so that every reader of
+      // the word knows.
       try journal.memory.mark(.removed)
       try state.withLock { (state) throws(StoreError) in
         (state.seen, state.last) = try journal.beginEpoch(

@@ -54,7 +54,7 @@ extension DefaultsStore {
     engine.state.withLock { state in state.batches.forget([transaction]) }
   }
 
-  /// Sets the lookup for transactions whose processes died, for all of this process's stores of the domain and its suites. A
+  /// Sets the lookup for transactions of dead processes, for all of this process's stores of the domain and its suites. A
   /// domain keeps its first lookup.
   public func settle(with decisions: DecisionLookup) {
     for engine in [engine] + suiteEngines { engine.settle(with: decisions) }
@@ -84,7 +84,7 @@ extension DefaultsStore {
     if engine.isWritable { try Fold(engine: engine).synchronize() }
   }
 
-  /// Acts as ``synchronize()``, and removes replaced and removed values from the journal and the last good copy. Use it for a
+  /// Acts as ``synchronize()``, and erases removed and replaced values from the journal and the last good copy. Use it for a
   /// value that should never have been stored in the clear. It cannot reach bytes of replaced files on the disk.
   public func scrub() throws(StoreError) {
     try check()

@@ -30,15 +30,15 @@ public final class DefaultsStore: Store {
   let arguments: LaunchArguments
   let environment: EnvironmentLayer?
   let registered: [String: PlainForm]
-  /// Reports changes of the stored values by this store, another of this process, another process, or a program that does not
-  /// use Coffer: see ``Change/Origin``.
+  /// Reports changes of the stored values by this process, another process, or a program that does not use Coffer: see
+  /// ``Change/Origin``.
   ///
   /// Of several changes to one name before a delivery, only the last is reported, and none if the value is back to what it
   /// was. A change beneath an override, or in a suite beneath a stronger layer, is reported as ``Change/Cause/overridden``.
   /// The feed ends with ``close()`` or the store's life, after it has reported all writes of this process.
   ///
-  /// Changes by other Coffer processes arrive within about a millisecond, other programs' when they close the file. If this
-  /// process may not write the domain's folder, the former arrive with the next fold, within a second.
+  /// Changes by other Coffer processes arrive within about a millisecond, or within a second, with the next fold, if this
+  /// process may not write the domain's folder. Other programs' changes arrive when they close the file.
   public let changes: ChangeFeed
   private let lease: EngineLease
   let isClosed = Atomic<Bool>(false)
@@ -103,9 +103,8 @@ public final class DefaultsStore: Store {
     return try DefaultsStore(domain, suites: others, layers: layers, options: options)
   }
 
-  /// Prevents the SIGBUS handler that mapped journals need. This process then reads and writes the journals that it opens
-  /// later with system calls, one for each `get`. The handler serves only the journals' mappings, and passes every other
-  /// SIGBUS to the previous handler.
+  /// Prevents the SIGBUS handler that mapped journals need. Journals opened later are read and written with system calls, one
+  /// for each `get`. The handler serves only these mappings, and passes every other SIGBUS to the previous handler.
   public static func refuseSignalHandler() { JournalMemory.mayMap.store(false, ordering: .relaxed) }
 
   @inline(__always)

@@ -1,7 +1,7 @@
 package import CofferPlatform
 package import CofferStorage
 
-/// The plain store's rules for names and values, and its journal's encoding, for a plain store elsewhere.
+/// The plain store's rules and journal encoding, for a plain store elsewhere.
 package enum StoredPlain {
   package static var largestValue: Int { Budget.value }
   /// Both a name and the smallest value weigh something.

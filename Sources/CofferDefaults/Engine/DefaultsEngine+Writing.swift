@@ -17,8 +17,8 @@ extension DefaultsEngine {
     idle.wrote(self)
   }
 
-  /// `body` runs under the file's lock, with the state unlocked, so that readers are not blocked. If the domain has no value,
-  /// it gets the one from `beneath`.
+  /// `body` runs under the file's lock, with the state unlocked, so that readers are not blocked. Without a value in the
+  /// domain it gets the one from `beneath`.
   func update(
     _ name: String, beneath: () throws(StoreError) -> PlainForm?, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
   ) throws(StoreError) {
@@ -147,7 +147,7 @@ extension DefaultsEngine {
 
   @inline(__always)
   func wantsFold(_ state: borrowing EngineState) -> Bool {
-    // A large list is rewritten less often, so that the cost of steady writes does not depend on the number of keys.
+    // A large list is rewritten less often, so that steady writes cost the same for any number of keys.
     state.spentBytes >= max(state.foldAt, min(JournalLayout.foldAt + 2 * state.weight, JournalLayout.foldAtMost))
   }
 }

@@ -4,8 +4,8 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
-/// One engine for all stores of a process that can write a list. The kernel's lock belongs to an open file, so a second
-/// engine in one process would wait for the first. A read-only store takes no lock, and has its own engine.
+/// One engine for all stores of a process that can write a list: the kernel's lock belongs to an open file, so a second
+/// engine would wait for the first. A read-only store takes no lock, and has its own engine.
 final class EngineLease: Sendable {
   let engine: DefaultsEngine
   private let key: EngineRegistry.Key?

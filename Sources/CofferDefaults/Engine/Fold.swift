@@ -84,11 +84,11 @@ struct Fold {
 
   private static var attempts: Int { 8 }
 
-  /// Limits the committed batches whose names folds keep because the deciding store could not be written, to about 10 KiB of
-  /// the journal.
+  /// Limits the committed batches that folds keep because the deciding store could not be written, to about 10 KiB of the
+  /// journal.
   private static var mostFinished: Int { 64 }
 
-  /// A longer fold, such as one in a process that was stopped meanwhile, is paced like one of five seconds.
+  /// A longer fold, such as in a stopped process, is paced like one of five seconds.
   private static let longestPaced: UInt64 = 5_000_000_000
 
   /// In nanoseconds, of the last fold by any process.
@@ -163,8 +163,7 @@ struct Fold {
     try journal.synchronize()
   }
 
-  /// Frees a long journal that has nothing for the list, because batches were dropped or a fold put kept records after the
-  /// others.
+  /// Frees a long journal that has nothing for the list, because batches were dropped or a fold put kept records last.
   private func tidy(_ journal: Journal) throws(StoreError) {
     try journal.completeFold()
     let isLong = try engine.state.withLock { (state) throws(StoreError) in

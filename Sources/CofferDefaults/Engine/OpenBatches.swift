@@ -2,12 +2,12 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The batches in the journal's records: open ones, and committed ones whose names another store may still remember.
+/// The batches in the journal's records: open ones, and committed ones that another store may still remember.
 struct OpenBatches {
   /// Without an outcome in the journal, oldest first.
   private(set) var prepared: [Record.Prepared] = []
   private(set) var preparedBytes = 0
-  /// Committed, oldest first: the deciding store may still remember them.
+  /// Committed, oldest first.
   private(set) var finished: [(id: TransactionID, place: String)] = []
   /// These names have their old values until the outcome is known.
   private var undecided: [String: TransactionID] = [:]
@@ -61,7 +61,7 @@ struct OpenBatches {
 
   // MARK: Outcomes
 
-  /// Omits failed lookups until the next attempt is due, so that not every write asks.
+  /// Omits failed lookups until the next attempt is due.
   func toResolve(_ now: UInt64) -> [Record.Prepared] {
     prepared.filter { unresolvable[$0.id] == nil || now >= nextResolution }
   }

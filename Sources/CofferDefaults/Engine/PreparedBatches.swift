@@ -7,7 +7,7 @@ internal import SystemPackage
 struct PreparedBatches {
   let engine: DefaultsEngine
 
-  /// Makes `changes` durable as prepared, makes the decision, and applies them.
+  /// Prepares `changes` durably, makes the decision, and applies them.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.conflict` before anything is written; the error of `decision`, when the
   ///   changes are dropped; `.pending` when the decision was made and the journal could not record it, or when nobody can
@@ -92,7 +92,7 @@ struct PreparedBatches {
       cure: "try again", underlying: error)
   }
 
-  /// If even this cannot be written, the next process finds no decision and drops the batch. The caller gets the decision's
+  /// If even this cannot be written, the next process finds no decision and drops the batch. Callers get the decision's
   /// error.
   private func abandon(_ id: TransactionID, _ journal: Journal) {
     do { try engine.state.withLock { (state) throws(StoreError) in try engine.append(.drop(id), &state, journal) } } catch {}
@@ -169,8 +169,8 @@ struct PreparedBatches {
       cure: "open a router over the domain and the vault at that place")
   }
 
-  /// Makes the deciding stores forget the batches in `ids`, or those that the journal has as committed. The batches' changes
-  /// are durable: after an earlier forgetting, a batch would be dropped.
+  /// Makes the deciding stores forget the batches in `ids`, or all committed ones. Their changes must be durable, or a batch
+  /// would be dropped.
   ///
   /// Never throws: a remaining record reveals nothing about items, and is forgotten after a later fold.
   func forgetFinished(_ ids: Set<TransactionID>? = nil) {

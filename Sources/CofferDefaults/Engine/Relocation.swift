@@ -35,9 +35,8 @@ struct Relocation {
     try ListFiles(resolving: engine.origin, makingFolder: makingFolder)
   }
 
-  /// Switches a reader to the current files. A reader never waits: during a lock or a full disk its knowledge stays valid.
-  ///
-  /// A forked child must not release its parent's locks, so it keeps its knowledge too.
+  /// Switches a reader to the current files. A reader never waits: during a lock or a full disk its knowledge stays valid. So
+  /// does a forked child's, which must not release its parent's locks.
   func follow() throws(StoreError) {
     guard engine.isOfThisProcess else { return }
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
@@ -51,8 +50,8 @@ struct Relocation {
     }
   }
 
-  /// A held lock, a full disk or another replacement is left to other calls. A process that could not make a journal when it
-  /// opened the domain keeps reading if it still cannot.
+  /// Leaves a held lock, a full disk or another replacement to other calls. A process that never could make a journal keeps
+  /// reading if it still cannot.
   private func mayPass(_ error: StoreError, hasJournal: Bool) throws(StoreError) -> Bool {
     let isWaited = [.busy, .noSpace, .moved].contains(error.kind)
     if hasJournal || engine.isReadOnly { return hasJournal && isWaited }
@@ -178,8 +177,7 @@ struct Relocation {
       if files.list != engine.files.list { state.unreported?.noteMove() }
       engine.location.withLock { $0 = files }
       state.journal = new
-      // Even a read-only one: its prepared batches must not be settled in the old one. The next write looks for a writable
-      // one.
+      // Even a read-only one: its batches must not be settled in the old one. The next write looks for a writable one.
       writer.journal = new
       state.seen = .never
       if new == nil { state.nextLook = 0 }

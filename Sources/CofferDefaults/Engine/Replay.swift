@@ -145,8 +145,8 @@ struct Replay {
     return try readTail(&state, journal, to: word)
   }
 
-  /// The writer's numbers may equal this process's own, if another of its engines or a process of another container wrote:
-  /// this engine's own records never come from the file.
+  /// The writer's numbers may equal this process's own, if another of its engines or a process of another container wrote.
+  /// This engine's own records never come from the file.
   private func author(_ bytes: UnsafeRawBufferPointer) -> UnreportedChanges.Author {
     let author = Record.writer(bytes)
     let isHere =
@@ -162,8 +162,7 @@ struct ForeignChanges {
 
   /// Checks whether another program removed or overwrote the journal, or rewrote the list.
   ///
-  /// - Throws: ``Journal/overtaken`` before it learns anything of the list; `.moved` too if there was no journal, and there
-  ///   may be one now.
+  /// - Throws: ``Journal/overtaken`` before it learns anything of the list; `.moved` if there may now be a first journal.
   func look(_ state: inout EngineState, _ now: UInt64, following: Bool) throws(StoreError) {
     state.nextLook = state.journal == nil ? 0 : now + CoarseClock.lookInterval
     if following {

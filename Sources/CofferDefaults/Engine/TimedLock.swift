@@ -3,7 +3,7 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// Waits as long as the file's lock does. A thread that gets no turn gets the error on time, without waiting for those before
+/// Waits as long as the file's lock does. A thread without a turn gets the error on time, without waiting for those before
 /// it.
 struct TimedLock<Value: ~Copyable>: ~Copyable {
   private let value: Mutex<Value>

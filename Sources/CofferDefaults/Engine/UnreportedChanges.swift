@@ -51,7 +51,7 @@ struct UnreportedChanges {
     if former == nil { former = values }
   }
 
-  /// Oldest first: each name once, with its last author, without names that have their old value again.
+  /// Oldest first: each name once, with its last author, unless it has its old value again.
   mutating func take(now values: [String: PlainForm]) -> [Change] {
     if let former { noteDifferences(former, values) }
     former = nil

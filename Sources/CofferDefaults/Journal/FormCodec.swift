@@ -1,7 +1,7 @@
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The journal's encoding of values: a tag, then the content, preceded by its length if that varies.
+/// A value in the journal: a tag, then the content, preceded by its length if that varies.
 enum FormCodec {
   private enum Tag: UInt8 {
     case removed, no, yes, integer, unsigned, real, string, date, data, array, dictionary

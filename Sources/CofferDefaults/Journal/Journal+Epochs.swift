@@ -22,8 +22,7 @@ extension Journal {
     return (new, end)
   }
 
-  /// Stores `survivors` in a part without records of `word`'s epoch, and notes their place and predecessor in the fields of
-  /// the next epoch.
+  /// Stores `survivors` outside the records of `word`, and notes their place and predecessor in the next epoch's fields.
   private func keep(
     _ survivors: [Record], after word: JournalWord, _ last: RecordLink, _ writer: Record.Writer
   ) throws(StoreError) -> (begin: Int, end: RecordLink) {

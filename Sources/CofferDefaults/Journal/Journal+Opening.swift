@@ -77,7 +77,7 @@ extension Journal {
     if let refusal { throw StoreError(.denied, refusal.what, place: path.string, cure: refusal.cure) }
   }
 
-  /// A journal gets its name only with its first room for records, durably, and never shrinks. So even a power loss does not
+  /// A journal gets its name only with its first room for records, durably, and never shrinks. Even a power loss does not
   /// explain a shorter one. (Reading past a file's end would crash the process.)
   private static func checkSize(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
     guard status.size < JournalLayout.smallestBytes else { return }
@@ -148,8 +148,8 @@ extension Journal {
 
   static let damageCure = "restore the file, or delete it to lose what was not yet in the property list"
 
-  /// After a power loss the word on disk may be older or newer than the records: the checksums show how far they reach. If a
-  /// copy's header and records are from different moments, only the list counts.
+  /// After a power loss the word on disk may be older or newer than the records; the checksums show how far they reach. If a
+  /// copy's header and records differ in age, only the list counts.
   private func repair(_ isForeign: Bool) throws(StoreError) {
     let word = try wholeWord()
     // Read after the word: others may reserve space before they record it.
@@ -178,8 +178,8 @@ extension Journal {
     try memory.store(BootID.current.low, .bootLow)
   }
 
-  /// Overwrites the bytes after the last whole record. They may hold records of this epoch after a torn one. A new record of
-  /// the same length would link to them again, and the next power loss would restore them over newer values.
+  /// Overwrites the bytes after the last whole record. A torn record may hide later ones of this epoch. A new record of the
+  /// same length would link to them again, and the next power loss would restore them over newer values.
   ///
   /// Existing zeros may not be on the disk, if a sync failed.
   private func wipe(_ range: Range<Int>) throws(StoreError) {
@@ -215,8 +215,8 @@ extension Journal {
     if allocated > min(size, status.blockBytes) { try memory.store(Self.trusted(size), .allocated) }
   }
 
-  /// The bytes of a file of `size` that certainly have blocks, if it may be a copy: copying tools make holes of unwritten
-  /// parts. Reserving existing blocks costs next to nothing.
+  /// The bytes of a file of `size` that certainly have blocks, even in a copy: copying tools make holes of unwritten parts.
+  /// Reserving existing blocks costs next to nothing.
   private static func trusted(_ size: Int) -> UInt64 {
     #if canImport(Darwin)
       UInt64(size)  // There, blocks are taken by writing zeros.

@@ -50,8 +50,8 @@ extension Journal {
   /// Makes the records and the word durable.
   ///
   /// After a failed sync the kernel counts the pages as written, and the next sync succeeds without writing them. So the
-  /// header records, from before a sync until one has succeeded, that such pages may exist. The next process that syncs first
-  /// stores all valid bytes again.
+  /// header marks such pages from before a sync until one has succeeded. The next process that syncs first stores all valid
+  /// bytes again.
   ///
   /// Source: fsync(2), under EIO.
   func synchronize() throws(StoreError) {
@@ -67,8 +67,8 @@ extension Journal {
   static let unsyncedEpoch: UInt64 = 2
 
   /// Makes the epoch durable if its fold died or failed before that. It must come before any new record, which overwrites one
-  /// of the previous epoch. If a power loss restored that epoch's header, some of its records would count again, with values
-  /// older than the list's.
+  /// of the previous epoch. If a power loss restored that epoch's header, some of its records, older than the list, would
+  /// count again.
   @inline(__always)
   func completeFold() throws(StoreError) {
     if try memory.load(.unsynced) == Self.unsyncedEpoch { try synchronize() }

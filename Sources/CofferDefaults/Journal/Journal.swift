@@ -15,13 +15,13 @@ final class Journal: Sendable {
   let calls: SystemCalls
   private let process = UInt64(UInt32(bitPattern: getpid()))
   let folder: FileStatus?
-  /// The number in the header at opening. A different number means that the file was overwritten or truncated.
+  /// The header's number at opening. Another number means that the file was overwritten or truncated.
   let number = Atomic<UInt64>(0)
-  /// Whether this journal is known to be out of use.
+  /// Whether it is known to be out of use.
   let isOver = Atomic(false)
   /// The end of the readable part of the mapping.
   private let knownBytes = Atomic<Int>(0)
-  /// The word of a journal that this process may not repair; zero if the file's own counts.
+  /// The word of a journal that this process may not repair, else zero.
   let scanned = Atomic<UInt64>(0)
 
   init(_ fd: Int32, _ file: FileStatus, path: FilePath, isWritable: Bool, calls: SystemCalls) throws(StoreError) {
@@ -62,7 +62,7 @@ final class Journal: Sendable {
   /// makes a system call in between, in which the kernel takes a spin lock. So writers pay one load while nobody watches.
   ///
   /// The ringing writer clears the flag, and the watcher sets it again when it wakes: many writes cost few bells, and a dead
-  /// watcher costs one. A writer that dies before it rings closes the file, which file watches report too.
+  /// watcher costs one. A writer that dies before it rings closes the file, which file watches report.
   @inline(__always)
   func unlock() {
     FileLock.release(fd, calls)
@@ -121,7 +121,7 @@ final class Journal: Sendable {
     return try memory.load32(JournalLayout.headerBytes + seen.end - last.count + 4)
   }
 
-  /// No caller gets this error: the code that meets it opens the current journal.
+  /// Never thrown to callers: the code that meets it opens the current journal.
   var overtaken: StoreError {
     isOver.store(true, ordering: .relaxed)
     return StoreError(.moved, "another journal is at work", place: path.string, cure: "try again")

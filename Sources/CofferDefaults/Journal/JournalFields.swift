@@ -2,13 +2,13 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The one word that a reader decides on: epoch and committed end of the journal, replaced in a single store.
+/// The word that a reader decides on: epoch and committed end of the journal, replaced in a single store.
 ///
 /// Its upper 24 bits are the epoch, its lower 26 the end, and the 14 in between check both. Without the check, a bit flip on
 /// the disk could end the journal early, and the next writer would overwrite later records.
 ///
-/// A fold increments the epoch. It wraps around after 16 million folds, at some milliseconds each: a reader would have to
-/// miss exactly that many.
+/// A fold increments the epoch. It wraps around after 16 million folds of some milliseconds: a reader would have to miss
+/// exactly that many.
 struct JournalWord: Equatable {
   let rawValue: UInt64
 
@@ -30,8 +30,8 @@ struct JournalWord: Equatable {
     rawValue = epoch << (Self.endBits + Self.checkBits) | check << Self.endBits | UInt64(end)
   }
 
-  /// The exclusive or of the 50 bits in groups of 14. Any single flipped bit, and any few within 14 in a row, change it.
-  /// Writes pay next to nothing for it.
+  /// The exclusive or of the 50 bits in groups of 14. It detects any single flipped bit, and any few within 14 in a row, and
+  /// costs a write next to nothing.
   @inline(__always)
   private static func check(of fields: UInt64) -> UInt64 {
     let halves = fields ^ fields >> (2 * checkBits)

@@ -6,12 +6,11 @@ enum JournalLayout {
   static let magic: UInt64 = 0x314A_7265_6666_6F43
   static let version: UInt64 = 2
 
-  /// Address space for a journal. More is never written, because a batch weighs at most ``Budget/domain`` and a fold comes
-  /// first.
+  /// Address space for a journal. More is never written: a batch weighs at most ``Budget/domain``, and a fold comes first.
   static let mappedBytes = 64 << 20
   static let capacity = mappedBytes - headerBytes
-  /// Bytes that writes leave free for records that end transactions, and for the names that a fold keeps. The size of the
-  /// open transactions stays free too: otherwise a full journal could not be folded.
+  /// Bytes that writes leave free for the ends of transactions, and for the names that a fold keeps. The size of the open
+  /// transactions stays free too: otherwise a full journal could not be folded.
   static let keptForOutcomes = 1 << 20
   /// Blocks are reserved in large steps, so that few appends pay for it.
   static let step = 64 << 10
@@ -33,12 +32,12 @@ enum JournalLayout {
     case listModified = 40
     case listSize = 48
     /// The start of the records of even and odd epochs. A fold that must keep a prepared batch writes it to free space, notes
-    /// that in the field that the present epoch does not use, and only then moves the word. Each is a ``CheckedNumber``.
+    /// that in the other epoch's field, and only then moves the word. Each is a ``CheckedNumber``.
     case evenStart = 56
     case oddStart = 64
     case allocated = 72
-    /// The word of the state that the last fold wrote, if nobody else changed the list in between; else zero. A reader at
-    /// that word need not reread the list.
+    /// The word of the state that the last fold wrote; zero if somebody else changed the list between the last two folds. A
+    /// reader at that word need not reread the list.
     case foldedFrom = 80
     /// See ``JournalUse``: a writer that waited for the lock of a given-up file must open the new one. A ``CheckedNumber``.
     case use = 88
@@ -71,9 +70,8 @@ enum JournalLayout {
   static func seed(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenSeed : .oddSeed }
 }
 
-/// Detects a header number with a flipped bit, with an older part, or from another field.
-///
-/// Each field has its own check: they change one at a time while others read them.
+/// Detects a header number with a flipped bit, with an older part, or from another field. Each field has its own check,
+/// because they change one at a time while others read them.
 enum HeaderCheck {
   /// Odd, so that different numbers have different products; 2^64 divided by the golden ratio, whose bits look random.
   private static let factor: UInt64 = 0x9E37_79B9_7F4A_7C15

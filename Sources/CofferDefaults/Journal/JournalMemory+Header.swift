@@ -31,7 +31,7 @@ extension JournalMemory {
 
   func seed(of epoch: UInt64) throws(StoreError) -> RecordLink { RecordLink(check: try checked(JournalLayout.seed(of: epoch))) }
 
-  /// A writer may be storing the number now, and system calls may read one part of it older than the rest.
+  /// A writer may be storing the number, and system calls may read one part of it older than the rest.
   private func checked(_ field: JournalLayout.Field) throws(StoreError) -> UInt32 {
     for _ in 0..<Self.looks {
       if let checked = CheckedNumber(rawValue: try load(field), in: field) { return checked.number }

@@ -8,11 +8,11 @@ internal import SystemPackage
 /// A store into a mapping cannot report a full disk: the process gets SIGBUS. So stores go to memory only on file systems
 /// that write preallocated blocks in place. Loads from memory need a single page cache, which a remote file system lacks.
 ///
-/// If another program truncates the file, the bytes past its end read as zeros, even through the mapping: see
-/// `coffer_map_file`. Every access then finds the wrong ``JournalLayout/Field/number``.
+/// If another program truncates the file, the bytes past its end read as zeros (see `coffer_map_file`), and every access
+/// finds the wrong ``JournalLayout/Field/number``.
 struct JournalMemory: ~Copyable, @unchecked Sendable {
-  // Sendable: the word is atomic. All other bytes are written under the file's lock, and a reader uses its copy of records
-  // only if the word shows that they did not change.
+  // Sendable: the word is atomic. All other bytes are written under the file's lock, and a reader uses its copy only if the
+  // word shows that they did not change.
   private let fd: Int32
   private let base: UnsafeMutableRawPointer?
   private let storesToMemory: Bool
@@ -67,13 +67,12 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     place.pointee.store(word.rawValue, ordering: .releasing)
   }
 
-  /// A writer may be storing a number whose check fails. A store takes less time than a second look.
+  /// A writer may be storing a number. A store takes less time than a second look.
   static let looks = 3
 
   // MARK: Telling watchers
 
-  /// Stores through system calls cause events on their own. A process that may not write notices folds, which replace the
-  /// list.
+  /// Stores through system calls cause events anyway. A process that may not write notices folds, which replace the list.
   func arm() { _ = armed?.pointee.exchange(1, ordering: .sequentiallyConsistent) }
 
   @inline(__always)

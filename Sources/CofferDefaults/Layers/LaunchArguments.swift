@@ -5,7 +5,7 @@
 /// counts.
 package struct LaunchArguments {
   let texts: [String: String]
-  /// A bit for each length of an overridden name, modulo 64, rules out most other names.
+  /// A bit for each length of an overridden name, modulo 64: rules out most other names.
   private let lengths: UInt64
 
   init(_ arguments: [String]) {

@@ -34,7 +34,7 @@ enum CoarseClock {
   }
 }
 
-/// This process's id without a system call: every write reads it, to tell a process from its forked child.
+/// This process's id without a system call: every write checks it, to detect a forked child.
 ///
 /// The kernel gives a forked child the id's page as zeros (madvise(2), `MADV_WIPEONFORK`, Linux 4.14). Without such a page
 /// each read asks the system.

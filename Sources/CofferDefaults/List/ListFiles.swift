@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// A domain's property list and the hidden files beside it. Links are resolved first: a linked list stays a link, and all of
-/// its names lead to one journal.
+/// A domain's property list and the hidden files beside it. Links are resolved first: a linked list stays a link, and all its
+/// names lead to one journal.
 struct ListFiles: Sendable {
   let list: FilePath
   let folder: FilePath
@@ -19,7 +19,7 @@ struct ListFiles: Sendable {
     self.init(name, in: folder)
   }
 
-  /// Called ten times a second, so it does not build the paths of all the files.
+  /// Called ten times a second, so it builds few paths.
   func areReached(from path: FilePath) throws(StoreError) -> Bool {
     let (folder, name) = try Self.end(of: path, false)
     return name == self.name && folder == self.folder

@@ -18,8 +18,8 @@ struct BinaryPropertyListReader {
   private var left = mostValues, bytesLeft = Budget.file
 
   private static let trailerBytes = 32
-  /// Each reference to an element counts as a value: a few bytes could mean more than any memory holds. A writable domain has
-  /// at most a quarter of this.
+  /// Each reference counts as a value: a few bytes could mean more than any memory holds. A writable domain has at most a
+  /// quarter of this.
   private static let mostValues = 4 * Budget.domain / Budget.perElement
 
   static func isBinary(_ data: Data) -> Bool { data.starts(with: "bplist".utf8) }
@@ -186,7 +186,7 @@ extension BinaryPropertyListReader {
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// A reference inside a keyed archive keeps its XML form, `{CF$UID: n}`: ``PlainForm`` has none.
+  /// ``PlainForm`` has no reference inside a keyed archive. It keeps its XML form, `{CF$UID: n}`.
   func reference(_ content: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {
     guard content.count <= 8, let number = Self.number(content, 0, content.count), let number = UInt32(exactly: number) else {
       throw Self.damaged

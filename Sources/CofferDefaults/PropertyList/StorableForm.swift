@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import FoundationEssentials
 
 enum StorableForm {
-  /// The form that a list in `encoding` returns: XML has whole seconds, one zero and one not-a-number. So a value set now
-  /// equals the value read after a restart.
+  /// The form that a list in `encoding` returns: XML has whole seconds, one zero and one not-a-number. So a set value equals
+  /// the value read after a restart.
   static func settled(_ form: PlainForm, in encoding: PropertyList.Encoding) -> PlainForm {
     switch form {
     case .bool, .integer, .string, .data, .argument: return form
@@ -95,7 +95,7 @@ enum StorableForm {
   }
 
   /// Whether all eight bytes are ASCII without control characters. With the high bits clear, subtracting 0x20 from each byte
-  /// borrows only where a byte is smaller, and the high bits show it.
+  /// borrows only from smaller ones, which the high bits show.
   @inline(__always)
   private static func isPrintable(_ bytes: UInt64) -> Bool {
     (bytes | (bytes &- 0x2020_2020_2020_2020)) & 0x8080_8080_8080_8080 == 0

@@ -72,7 +72,7 @@ extension XMLPropertyListReader {
 }
 
 extension XMLPropertyListReader {
-  /// The text may hold the five XML entities, numbered characters and `CDATA`.
+  /// May hold the five XML entities, numbered characters and `CDATA`.
   mutating func text() throws(PropertyList.Failure) -> String {
     let start = position
     while position < bytes.count, !Self.isMarkup(bytes[position]) { position += 1 }
