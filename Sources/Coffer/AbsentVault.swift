@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The store of secrets where there is no vault: every call says so. An absent vault must not read as an absent secret.
+/// The store of secrets without a vault. Every call throws, because an absent vault must not read as an absent secret.
 struct AbsentVault: Store {
   typealias R = Vault
   let refusal: StoreError

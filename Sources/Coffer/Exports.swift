@@ -1,6 +1,5 @@
-// What an application sees of the libraries beneath, name by name: `import Coffer` is enough, and shows nothing else. Beside
-// these it sees the types of this target. Who writes a store, makes vaults or runs the agent imports the library for that; see
-// README.
+// `import Coffer` shows these types and those of this target, which are what an application needs. Code that implements a
+// store, makes vaults or runs the agent imports its library; see README.
 
 @_exported public import class CofferAgent.AgentStore
 @_exported public import class CofferDefaults.DefaultsStore

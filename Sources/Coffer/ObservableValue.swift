@@ -3,7 +3,7 @@ public import CofferStorage
 public import Observation
 internal import Synchronization
 
-/// A preference as a model that views observe: its value now, and whenever anybody changes it, this process or another.
+/// A preference as a model for views: its present value, and every change by this process or another.
 ///
 /// ```swift
 /// let theme = try app.observable(keys.theme)
@@ -11,10 +11,10 @@ internal import Synchronization
 /// theme.value = .dark
 /// ```
 ///
-/// It belongs to the main actor. What it reads is in memory and is there at once; what is set is stored before the assignment
-/// returns. It stops following the store when it is released.
+/// It belongs to the main actor. Reads come from memory; an assignment stores the value before it returns. A released model
+/// stops following the store.
 ///
-/// A failure is told to ``/CofferStorage/ValueFailures``, and the value stays what it was.
+/// A failure goes to ``/CofferStorage/ValueFailures``, and the value stays unchanged.
 @MainActor
 public final class ObservableValue<Value: Sendable>: Observable {
   private let router: StorageRouter
@@ -35,8 +35,7 @@ public final class ObservableValue<Value: Sendable>: Observable {
 
   /// The value. Setting it stores it; setting nil removes it.
   ///
-  /// `value += 1` begins with the value that was seen last, and overwrites what another process has set since: ``update(_:)``
-  /// does not.
+  /// `value += 1` starts from the last seen value, and overwrites a later write of another process: ``update(_:)`` does not.
   public var value: Value {
     get {
       registrar.access(self, keyPath: \.value)
@@ -51,9 +50,9 @@ public final class ObservableValue<Value: Sendable>: Observable {
     }
   }
 
-  /// Changes the value in one step, whoever else writes: see ``/CofferStorage/StorageRouter/update(_:_:)``.
+  /// Changes the value in one step, even if others write: see ``/CofferStorage/StorageRouter/update(_:_:)``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; nothing has changed then.
+  /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`; nothing has changed then.
   public func update(_ body: (inout Value) throws -> Void) throws {
     try router.update(key, body)
     take(Result { () throws(StoreError) in try router.value(for: key) })
@@ -63,7 +62,7 @@ public final class ObservableValue<Value: Sendable>: Observable {
     do throws(StoreError) {
       let new = try found.get()
       if let known = current as? any Equatable, known.isEqual(to: new) {
-        // Equal, and yet another stored value: text in another spelling of Unicode's, or a value that compares a part of itself.
+        // Equal, but stored differently: text in another Unicode spelling, or a value that compares only a part of itself.
         current = new
         return
       }
@@ -73,15 +72,15 @@ public final class ObservableValue<Value: Sendable>: Observable {
 }
 
 extension StorageRouter {
-  /// The value of a plain key as a model that views observe.
+  /// The value of a plain key as a model for views.
   ///
-  /// - Throws: what ``/CofferStorage/StorageRouter/changes(of:)`` throws.
+  /// - Throws: the errors of ``/CofferStorage/StorageRouter/changes(of:)``.
   @MainActor
   public func observable<Value>(_ key: StorageKey<Value, Plain>) throws(StoreError) -> ObservableValue<Value> {
     try ObservableValue(key, in: self)
   }
 
-  /// Forbidden: a locked vault would read as nil, and a secret would stay in memory for as long as the model does.
+  /// Forbidden: a locked vault would read as nil, and a secret would stay in memory as long as the model.
   @available(
     *, unavailable,
     message: "a value of the vault may be out of reach, and is not kept in memory: use try app.observe(key, on: .shared, owner:)"

@@ -5,23 +5,23 @@ public import SystemPackage
 
 /// The places of Coffer's files. Programs and the command line compute the same ones, so that each finds the other's values.
 ///
-/// With `COFFER_HOME` set everything is under that one folder; otherwise the XDG base directories apply. `COFFER_VAULT` names
-/// another place for the vault alone.
+/// With `COFFER_HOME` set, everything lies under that folder; otherwise the XDG base directories apply. `COFFER_VAULT` moves
+/// only the vault.
 ///
 /// Source: XDG Base Directory Specification 0.8 (a relative path in one of its variables is invalid and ignored).
 public struct Places: Sendable, Equatable {
-  /// Where the vault is.
+  /// The place of the vault.
   public var vault: VaultPlace
   /// The folder of property lists, one for each domain.
   public let defaults: FilePath
   /// The folder of rollback pins.
   public let state: FilePath
-  /// The folder of sockets and locks. Where the environment names none it is the one that the system made for this user's logins,
-  /// and where there is none either, one below the state.
+  /// The folder of sockets and locks. If the environment names none, it is the system's folder for this user's logins, or
+  /// without that, one below the state folder.
   public let run: FilePath
-  /// The one folder that holds all of these, if `COFFER_HOME` or a caller named one.
+  /// The folder that holds all of these, if `COFFER_HOME` or a caller named one.
   public let home: FilePath?
-  /// What `COFFER_EXPECT_VAULT` said when these places were found.
+  /// The value of `COFFER_EXPECT_VAULT` when these places were found.
   let expectation: String?
 
   /// Everything under one folder: `data/vault.sqlite`, `config/`, `state/` and `run/`.
@@ -47,9 +47,9 @@ public struct Places: Sendable, Equatable {
 
   /// The places of this process's user.
   ///
-  /// - Parameter variable: looks an environment variable up; the process's own environment unless given.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder, or the
-  ///   folder of preferences is another user's; what `variable` throws.
+  /// - Parameter variable: looks up an environment variable; by default in the process's own environment.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder, or
+  ///   the folder of preferences belongs to another user; the error of `variable`.
   public static func standard(
     _ variable: (String) throws(StoreError) -> String? = Places.environment
   ) throws(StoreError) -> Places {
@@ -77,11 +77,11 @@ public struct Places: Sendable, Equatable {
 
   /// The value of `name` in this process's environment; nil when it is not set.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` where the value is not UTF-8: as text, two different folders would
-  ///   be one.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` if the value is not UTF-8: as text, two different folders
+  ///   would be one.
   public static func environment(_ name: String) throws(StoreError) -> String? { try EnvironmentVariable.text(name) }
 
-  /// The domain of the settings of Coffer itself, which no program's router opens.
+  /// The domain of Coffer's own settings, which no program's router opens.
   package static let settingsDomain = "coffer.settings"
 
   /// The property list of `domain`.
@@ -92,8 +92,8 @@ public struct Places: Sendable, Equatable {
     return folder
   }
 
-  /// The folder that the system makes for a user at login, and that su, sudo, cron and some ways of ssh do not name: an agent of
-  /// the login listens there.
+  /// The folder that the system makes for a user at login, where an agent of the login listens. su, sudo, cron and some ways
+  /// of ssh do not name it.
   ///
   /// Source: pam_systemd(8); XDG Base Directory Specification 0.8 (owned by the user, mode 0700).
   package static func loginFolder(in parent: FilePath = "/run/user") -> FilePath? {

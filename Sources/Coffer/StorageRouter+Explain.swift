@@ -2,16 +2,15 @@ public import CofferPlatform
 public import CofferStorage
 
 extension StorageRouter {
-  /// Which layer `key` is read from, what lies beneath it, and in which files: to print when a preference is not what someone
-  /// expects.
+  /// The layers of `key`, with their files: print it when a preference has an unexpected value.
   ///
   /// ```
   /// theme: argument text (command line)
   ///   over domain string (/home/me/.config/com.example.app.plist)
   /// ```
   ///
-  /// - Returns: all layers that have a value, strongest first; none where the key reads as its default. The description of the
-  ///   whole names kinds and places and holds no value.
+  /// - Returns: all layers with a value, strongest first; none if the key reads as its default. The description names kinds
+  ///   and places, never a value.
   /// - Throws: ``/CofferPlatform/StoreError`` `.undeclared`, `.damaged`, `.pending`, `.closed`.
   public func explain<V>(_ key: StorageKey<V, Plain>) throws(StoreError) -> Explanation {
     _ = try isSettled(key)

@@ -7,8 +7,7 @@ public import CofferVault
 extension StorageRouter {
   /// A router for the app `domain`: preferences in its property list, secrets in the standard vault, which stays locked.
   ///
-  /// Where there is no vault yet, plain keys work and calls on keys of the vault throw
-  /// ``/CofferPlatform/StoreError/Kind/noVault``.
+  /// Without a vault, plain keys work and calls on keys of the vault throw ``/CofferPlatform/StoreError/Kind/noVault``.
   ///
   /// ```swift
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys())
@@ -19,15 +18,15 @@ extension StorageRouter {
   /// ```
   ///
   /// - Parameters:
-  ///   - domain: the app's name, one path component. It names the property list, and is the service of the vault's items.
+  ///   - domain: the app's name, one path component. It names the property list and the service of the vault's items.
   ///   - spaces: every key space that will be used with this router.
-  ///   - suites: further domains, asked in this order for what the app's own does not have.
-  ///   - places: where the files are; see ``/Coffer/Places/standard(_:)``.
-  ///   - overrides: what reads in place of stored preferences; `-key value` on this process's command line unless given.
-  ///   - register: gives values to keys that nothing else has a value for; see ``/CofferStorage/StorageRouter/Registration``.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault
-  ///   and for the domain `coffer.settings`, `.undeclared` for a registered key that is in no space, and what opening either
-  ///   store throws.
+  ///   - suites: further domains, asked in this order for values that the app's own does not have.
+  ///   - places: the places of the files; see ``/Coffer/Places/standard(_:)``.
+  ///   - overrides: values that replace stored preferences; by default `-key value` on this process's command line.
+  ///   - register: sets values for keys without any other; see ``/CofferStorage/StorageRouter/Registration``.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the
+  ///   vault and for the domain `coffer.settings`, `.undeclared` for a registered key that is in no space, and the errors of
+  ///   opening either store.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., suites: [String] = [], places: Places? = nil,
     overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
@@ -41,14 +40,14 @@ extension StorageRouter {
     return try open(domain, spaces, vault, suites, places, overrides, register)
   }
 
-  /// A router for the app `domain` over the standard vault, which `credentials` unlock: a server in one call.
+  /// A router for the app `domain` over the standard vault, unlocked with `credentials`: for a server.
   ///
   /// ```swift
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), credentials: .standard())
   /// ```
   ///
-  /// - Throws: what unlocking throws: ``/CofferPlatform/StoreError`` `.noVault`, `.wrongSecret` and the others of
-  ///   ``/CofferVault/LockedVault/unlock(with:)``; what the router of an unlocked vault throws.
+  /// - Throws: the errors of unlocking: ``/CofferPlatform/StoreError`` `.noVault`, `.wrongSecret` and the others of
+  ///   ``/CofferVault/LockedVault/unlock(with:)``; the errors of opening a router over an unlocked vault.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., credentials: consuming Credentials, suites: [String] = [],
     places: Places? = nil, overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
@@ -65,8 +64,8 @@ extension StorageRouter {
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: vault)
   /// ```
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault,
-  ///   `.undeclared` for a registered key that is in no space, and what opening the property list throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the
+  ///   vault, `.undeclared` for a registered key that is in no space, and the errors of opening the property list.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., vault: consuming UnlockedVault, suites: [String] = [],
     places: Places? = nil, overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
@@ -74,16 +73,16 @@ extension StorageRouter {
     try open(domain, spaces, VaultStore(service: domain, vault: vault), suites, places, overrides, register)
   }
 
-  /// A router for the app `domain` over a store of secrets that the caller keeps: a ``/CofferVault/VaultStore``, to unlock and
-  /// lock it while the router lives, or the user's agent, with which this program needs nothing to unlock the vault with.
+  /// A router for the app `domain` over the caller's store of secrets: a ``/CofferVault/VaultStore``, which the caller may
+  /// unlock and lock, or the user's agent, which needs no credentials from this program.
   ///
   /// ```swift
   /// let places = try Places.standard()
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: places.agentStore(service: "com.example.app"))
   /// ```
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault,
-  ///   `.undeclared` for a registered key that is in no space, and what opening the property list throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the
+  ///   vault, `.undeclared` for a registered key that is in no space, and the errors of opening the property list.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., vault: any Store<Vault>, suites: [String] = [], places: Places? = nil,
     overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
@@ -106,7 +105,7 @@ extension StorageRouter {
     return try StorageRouter(plain: plain, vault: vault, spaces: spaces)
   }
 
-  /// Returns once everything written through this router survives a power loss and other programs can read it.
+  /// Returns once everything written through this router survives a power loss and is visible to other programs.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.readOnly`, `.io`.
   public func synchronize() throws(StoreError) {
@@ -114,10 +113,10 @@ extension StorageRouter {
     try vault.synchronize()
   }
 
-  /// Ends all observation through this router, writes acknowledged values, and closes the plain store: later calls on plain keys
-  /// throw ``/CofferPlatform/StoreError/Kind/closed``. A vault stays as it is; its owner locks it.
+  /// Ends all observation through this router, writes acknowledged values, and closes the plain store: later calls on plain
+  /// keys throw ``/CofferPlatform/StoreError/Kind/closed``. The vault stays unchanged; its owner locks it.
   ///
-  /// - Throws: the errors of ``/CofferDefaults/DefaultsStore/close()``; the store is closed all the same.
+  /// - Throws: the errors of ``/CofferDefaults/DefaultsStore/close()``; the store is closed even then.
   public func close() throws(StoreError) {
     endObservation()
     try plain.close()
@@ -132,27 +131,25 @@ extension Places? {
 }
 
 extension Places {
-  /// How vaults are opened here: compared with the rollback pins of this user on this machine, and one passphrase hashed at a
-  /// time.
+  /// The options for vaults here: the rollback pins of this user on this machine, and one passphrase hash at a time.
   public var vaultOptions: VaultOptions { VaultOptions(pins: state.appending("pins"), lockFolder: run) }
 
-  /// The same, with the vault that the environment says is to be expected: see ``/CofferVault/VaultOptions/expect(_:)``.
+  /// The same, with the expected vault from the environment: see ``/CofferVault/VaultOptions/expect(_:)``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` where the variable names none.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` if the variable names none.
   package func expectingOptions() throws(StoreError) -> VaultOptions {
     var options = vaultOptions
     if let expectation { try options.expect(expectation) }
     return options
   }
 
-  /// The vault here, locked. Another one than `COFFER_EXPECT_VAULT` names, where it was set as these places were found, is
-  /// refused.
+  /// The vault here, locked. If `COFFER_EXPECT_VAULT` was set when these places were found, any other vault is refused.
   ///
-  /// - Throws: what ``/CofferVault/LockedVault/open(_:options:)`` throws, and ``/CofferVault/VaultOptions/expect(_:)``.
+  /// - Throws: the errors of ``/CofferVault/LockedVault/open(_:options:)`` and ``/CofferVault/VaultOptions/expect(_:)``.
   public func openVault() throws(StoreError) -> LockedVault { try LockedVault.open(vault, options: expectingOptions()) }
 
-  /// The items of one service in the vault here, kept by the user's agent. Asks nothing yet: without an agent, calls throw
-  /// ``/CofferPlatform/StoreError/Kind/locked``.
+  /// The items of one service in the vault here, through the user's agent, which this call does not contact. Without an
+  /// agent, later calls throw ``/CofferPlatform/StoreError/Kind/locked``.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
   public func agentStore(service: String) throws(StoreError) -> AgentStore {
@@ -160,15 +157,15 @@ extension Places {
     return try AgentStore(service: service, vault: vault, client: client)
   }
 
-  /// The plain store of `domain` here. A transaction that was left between both stores is settled by asking the vault's file,
-  /// for which no key is needed.
+  /// The plain store of `domain` here. It settles a transaction left between both stores from the vault's file, without a
+  /// key.
   ///
   /// - Parameters:
   ///   - domain: the domain's name, one path component.
-  ///   - suites: further domains, asked in this order for what the domain does not have.
-  ///   - registered: values for what nothing else has.
-  ///   - access: reading alone leaves no trace: no folder and no journal is made.
-  ///   - overrides: what reads in place of stored values.
+  ///   - suites: further domains, asked in this order for values that the domain does not have.
+  ///   - registered: values for keys without any other.
+  ///   - access: read-only access makes no folder and no journal.
+  ///   - overrides: values that replace stored ones.
   /// - Throws: `StoreError` `.invalidName`, `.damaged`, `.denied`, `.io`.
   public func openDefaults(
     _ domain: String, suites: [String] = [], registered: [String: PlainForm] = [:], access: DefaultsAccess = .readWrite,

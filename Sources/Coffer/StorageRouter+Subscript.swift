@@ -10,9 +10,8 @@ extension StorageRouter {
   /// try app.update(keys.launches) { $0 += 1 }
   /// ```
   ///
-  /// A failure is told to ``/CofferStorage/ValueFailures``; a read then gives the key's default. Use
-  /// ``/CofferStorage/StorageRouter/value(for:)`` and ``/CofferStorage/StorageRouter/set(_:for:)`` where a failure must be dealt
-  /// with on the spot.
+  /// A failure goes to ``/CofferStorage/ValueFailures``, and a failed read returns the key's default. To handle a failure on
+  /// the spot, use ``/CofferStorage/StorageRouter/value(for:)`` and ``/CofferStorage/StorageRouter/set(_:for:)``.
   public subscript<Value>(key: StorageKey<Value, Plain>) -> Value {
     do throws(StoreError) { return try value(for: key) } catch {
       ValueFailures.report(error)
@@ -20,8 +19,8 @@ extension StorageRouter {
     }
   }
 
-  /// Stores the value of a plain key, or removes it when it is nil. Reading and writing it at once, as `+=` does, would be two
-  /// steps, between which another thread or process may write: that does not compile.
+  /// Stores the value of a plain key, or removes it when it is nil. `+=` does not compile: it would read and write in two
+  /// steps, between which another thread or process may write.
   public subscript<Value>(key: StorageKey<Value, Plain>, _: Void = ()) -> Value {
     @available(
       *, unavailable,
@@ -33,7 +32,7 @@ extension StorageRouter {
     }
   }
 
-  /// Forbidden: a vault that is locked would read as nil.
+  /// Forbidden: a locked vault would read as nil.
   @available(
     *, unavailable,
     message: "a value of the vault may be out of reach, and nil does not say so: use try app.value(for: key)"

@@ -4,8 +4,8 @@ internal import FoundationEssentials
 package import SystemPackage
 
 extension DefaultsDomain {
-  /// Every readable value in the domain's files, valid or not: in the list and its copies, the remains of a dead fold, and the
-  /// journal with its older records. A name is the text before a value.
+  /// Every readable value in the domain's files, valid or not: in the list and its copies, a dead fold's remains, and old
+  /// journal records. A name is the text before a value.
   ///
   /// - Throws: `.denied`, `.io`.
   package func remnants() throws(StoreError) -> [(file: FilePath, name: String, form: PlainForm)] {

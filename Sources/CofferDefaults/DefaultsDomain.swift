@@ -9,7 +9,7 @@ public import SystemPackage
 /// The list is where `UserDefaults` keeps it on Linux: `$XDG_CONFIG_HOME/<domain>.plist`, or `~/.config/<domain>.plist` if that
 /// variable is unset, empty or relative (XDG Base Directory Specification 0.8).
 public struct DefaultsDomain: Sendable, Hashable {
-  /// One component of a path, for example `com.example.app`.
+  /// One path component, for example `com.example.app`.
   public let name: String
   /// The folder of the list.
   public let folder: FilePath
@@ -30,8 +30,8 @@ public struct DefaultsDomain: Sendable, Hashable {
     if let folder { self.folder = folder } else { self.folder = try Self.configurationFolder() }
   }
 
-  /// The domains in `folder` or the user's configuration folder, by name, with those whose first values are still in the journal
-  /// alone. Leaves no trace.
+  /// The domains in `folder` or the user's configuration folder, by name, even those with values only in the journal. Leaves
+  /// no trace.
   ///
   /// - Throws: `StoreError` `.denied` or `.io` when the folder cannot be read. A missing folder holds none.
   public static func list(in folder: FilePath? = nil) throws(StoreError) -> [DefaultsDomain] {
@@ -53,21 +53,20 @@ public struct DefaultsDomain: Sendable, Hashable {
     return domains
   }
 
-  /// Nil for another program's file, whose name cannot be a domain's.
+  /// Nil for another program's file, whose name cannot name a domain.
   private static func domain(of file: String, between prefix: String, _ suffix: String) -> String? {
     guard file.hasPrefix(prefix), file.hasSuffix(suffix), file.hasPrefix(".") == prefix.hasPrefix(".") else { return nil }
     let name = String(file.dropFirst(prefix.count).dropLast(suffix.count))
     return refusal(of: name) == nil ? name : nil
   }
 
-  /// Reading an unreadable domain throws the reason.
+  /// True for an unreadable domain: reading it throws the reason.
   private var mayHaveValues: Bool {
     do throws(StoreError) {
       return try !DefaultsStore.open(domain: name, in: folder, access: .readOnly).names().isEmpty
     } catch { return true }
   }
 
-  /// Refuses another user's folder.
   static func configurationFolder(
     _ variable: (String) throws(StoreError) -> String? = EnvironmentVariable.text
   ) throws(StoreError) -> FilePath {
@@ -134,8 +133,8 @@ extension DefaultsEngine {
       try AtomicFile.synchronizeFolder(of: files.list, calls)
       try journal.synchronize()
       PreparedBatches(engine: self).forgetFinished()
-      // A writer that waits for this lock must not write into a file without a name. The mark comes first, so that every reader
-      // of the word knows.
+      // A writer that waits for this lock must not write into a nameless file. The mark comes first, so that every reader of
+      // the word knows.
       try journal.memory.mark(.removed)
       try state.withLock { (state) throws(StoreError) in
         (state.seen, state.last) = try journal.beginEpoch(

@@ -18,10 +18,10 @@ extension DefaultsStore {
     return own
   }
 
-  /// Moves the value of `old` to `new` in one step, over the value of `new`. The same name twice changes nothing.
+  /// Moves the value of `old` to `new` in one step, replacing the value of `new`. Equal names change nothing.
   ///
-  /// - Throws: `StoreError` `.notFound` when `old` has no value in the domain; `.busy` when others keep changing it; the errors
-  ///   of ``save(_:for:)``.
+  /// - Throws: `StoreError` `.notFound` when `old` has no value in the domain; `.busy` when others keep changing it; the
+  ///   errors of ``save(_:for:)``.
   public func rename(_ old: String, to new: String) throws(StoreError) {
     _ = try checked(new)
     for _ in 0..<Self.renameAttempts {
@@ -41,7 +41,7 @@ extension DefaultsStore {
     throw StoreError(.busy, "other processes keep changing the value", key: old, place: place, cure: "try again")
   }
 
-  /// Another writer succeeded at each failed attempt.
+  /// Each failed attempt means that another writer succeeded.
   private static var renameAttempts: Int { 16 }
 
   /// The domain's own values as an XML property list.
@@ -62,7 +62,6 @@ extension DefaultsStore {
     try commit(batch, decision: nil)
   }
 
-  /// Checks the values, and stores nothing.
   package static func values(ofPropertyList data: Data, from source: String) throws(StoreError) -> [String: PlainForm] {
     guard data.count <= Budget.file else {
       throw StoreError(

@@ -3,9 +3,10 @@ public import CofferStorage
 internal import SystemPackage
 
 extension DefaultsStore {
-  /// The value of `name` in the strongest layer that has one; nil when none has.
+  /// The value of `name` in the strongest layer that has one; nil if none has.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` when the list became unreadable, `.pending`, `.closed`, `.reentrant`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` when the list became unreadable, `.pending`, `.closed`,
+  ///   `.reentrant`.
   public func load(_ name: String) throws(StoreError) -> PlainForm? {
     try check()
     if isSingleLayer { return try engine.load(name) }
@@ -31,7 +32,7 @@ extension DefaultsStore {
   /// Whether any layer has a value for `name`.
   public func contains(_ name: String) throws(StoreError) -> Bool { try load(name) != nil }
 
-  /// The names that a layer has a value for, ascending. Environment variables do not tell names: see ``EnvironmentLayer``.
+  /// The names with a value in some layer, ascending, without environment variables: see ``EnvironmentLayer``.
   public func names() throws(StoreError) -> [String] {
     try check()
     var names = Set(registered.keys)
@@ -72,7 +73,7 @@ extension DefaultsStore {
     return registered[name] == nil ? nil : "a registered value"
   }
 
-  /// The names that have a value on the command line or a registered one.
+  /// The names with a value on the command line or a registered one.
   public var unstoredNames: [String] {
     arguments.names.compactMap { $0.rest(after: prefix) } + registered.keys
   }

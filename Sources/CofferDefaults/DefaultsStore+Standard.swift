@@ -3,13 +3,13 @@ public import CofferStorage
 internal import Synchronization
 
 extension DefaultsStore {
-  /// The store of the domain of `UserDefaults.standard`, named like the executable, beneath the program's command line.
+  /// The store of the domain of `UserDefaults.standard`, named after the executable, beneath the program's command line.
   ///
   /// ```swift
   /// init(defaults: any Store<Plain> = DefaultsStore.standard)
   /// ```
   ///
-  /// Its first use opens it for the life of the process. If that fails, the call throws the reason and the next one tries again.
+  /// Its first use opens it for the life of the process. If that fails, the call throws, and the next one tries again.
   public static let standard = Standard()
 
   /// The type of ``standard``.
@@ -21,7 +21,7 @@ extension DefaultsStore {
       var decisions: DecisionLookup?
     }
     private let state = Mutex(State())
-    /// The changes of the store. While it cannot be opened, subscribing throws the reason, and may be tried again.
+    /// The changes of the store. If it cannot be opened, subscribing throws, and may be tried again.
     public let changes: ChangeFeed
 
     fileprivate init() {
@@ -30,7 +30,7 @@ extension DefaultsStore {
       }
     }
 
-    /// Not public: the store is the whole process's, and nobody may close it.
+    /// Not public: the store belongs to the whole process, and nobody may close it.
     package func store() throws(StoreError) -> DefaultsStore {
       try state.withLock { (state) throws(StoreError) in
         if let store = state.store { return store }
@@ -67,7 +67,7 @@ extension DefaultsStore {
     }
     /// Drops the record of a decided transaction.
     public func forget(_ transaction: TransactionID) throws(StoreError) { try store().forget(transaction) }
-    /// Learns the outcomes of transactions whose processes died, once the store is open.
+    /// Sets the lookup for transactions whose processes died, once the store is open.
     public func settle(with decisions: DecisionLookup) {
       let opened = state.withLock { state in
         state.decisions = state.decisions ?? decisions
@@ -77,7 +77,7 @@ extension DefaultsStore {
     }
     /// The layer that answers a read of `name`, and the layers that it hides.
     public func explain(_ name: String) throws(StoreError) -> Explanation { try store().explain(name) }
-    /// The names that have a value on the command line or a registered one.
+    /// The names with a value on the command line or a registered one.
     public var unstoredNames: [String] {
       do throws(StoreError) { return try store().unstoredNames } catch { return LaunchArguments(Self.arguments).names }
     }

@@ -5,17 +5,17 @@ internal import Synchronization
 extension DefaultsStore {
   /// Replaces the value of `name` in the domain; nil removes it. An equal value is not written.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName`, `.unencodable` (text that XML forbids), `.tooLarge`, `.readOnly`,
-  ///   `.busy`, `.noSpace`, `.pending`, `.closed`; `.moved` once after the files in use were replaced, with the names of the
-  ///   values that the new files lack. Nothing has changed then.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName`, `.unencodable` (text that XML forbids), `.tooLarge`,
+  ///   `.readOnly`, `.busy`, `.noSpace`, `.pending`, `.closed`; `.moved` once after the files in use were replaced, with the
+  ///   names of the values that the new files lack. Nothing has changed then.
   public func save(_ form: PlainForm?, for name: String) throws(StoreError) {
     try check()
     let full = try checked(name)
     try engine.save(form, for: full)
   }
 
-  /// Replaces the domain's value of `name` by the result of `body`, atomically across processes. `body` gets the domain's value,
-  /// else the first suite's that has one, else the registered one. A value that `body` leaves unchanged stays in its layer.
+  /// Replaces the domain's value of `name` with the result of `body`, atomically across processes. `body` gets the domain's
+  /// value, else the first suite's, else the registered one. A value that `body` leaves unchanged stays in its layer.
   ///
   /// - Throws: the errors of ``save(_:for:)`` and of `body`. Nothing has changed then.
   public func update(
@@ -49,13 +49,13 @@ extension DefaultsStore {
     }
   }
 
-  /// Notes that the deciding store has forgotten `transaction`. The plain store has nothing to do.
+  /// Notes that the deciding store has forgotten `transaction`.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
     engine.state.withLock { state in state.batches.forget([transaction]) }
   }
 
-  /// Learns from `decisions` the outcomes of transactions whose processes died, for all of this process's stores of the domain
-  /// and its suites. A domain keeps its first lookup.
+  /// Sets the lookup for transactions of dead processes, for all of this process's stores of the domain and its suites. A
+  /// domain keeps its first lookup.
   public func settle(with decisions: DecisionLookup) {
     for engine in [engine] + suiteEngines { engine.settle(with: decisions) }
   }
@@ -74,27 +74,27 @@ extension DefaultsStore {
 }
 
 extension DefaultsStore {
-  /// Writes all acknowledged values, of any process, into the property list and to the disk. Foundation and editors see them from
-  /// then on, and a power loss loses none.
+  /// Writes all acknowledged values, of any process, to the property list and the disk. Foundation and editors then see them,
+  /// and they survive a power loss.
   ///
   /// - Throws: `StoreError` `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`, and `.moved` as ``save(_:for:)`` does.
-  ///   Acknowledged values are safe all the same.
+  ///   Acknowledged values are safe even then.
   public func synchronize() throws(StoreError) {
     try check()
     if engine.isWritable { try Fold(engine: engine).synchronize() }
   }
 
-  /// Acts as ``synchronize()``, and leaves no trace of removed or replaced values in the journal and the last good copy: for a
+  /// Acts as ``synchronize()``, and erases removed and replaced values from the journal and the last good copy. Use it for a
   /// value that should never have been stored in the clear. It cannot reach bytes of replaced files on the disk.
   public func scrub() throws(StoreError) {
     try check()
     try Fold(engine: engine).synchronize(scrubbing: true)
   }
 
-  /// Writes acknowledged values into the property list. Later calls throw ``/CofferPlatform/StoreError/Kind/closed``. Closing
-  /// twice does nothing. Other stores of the domain stay open.
+  /// Writes acknowledged values to the property list. Later calls throw ``/CofferPlatform/StoreError/Kind/closed``; a second
+  /// close does nothing. Other stores of the domain stay open.
   ///
-  /// - Throws: the errors of ``synchronize()``. The store is closed all the same, and the values are safe in the journal.
+  /// - Throws: the errors of ``synchronize()``. The store is closed even then, and the values are safe in the journal.
   public func close() throws(StoreError) {
     try Reentrancy.check(place)
     guard !isClosed.exchange(true, ordering: .relaxed) else { return }

@@ -5,19 +5,19 @@ public import SystemPackage
 
 /// The plain store: preferences in the property list where Foundation's `UserDefaults` keeps them, without its losses.
 ///
-/// A write is acknowledged when it returns. From then on the death of the process loses nothing, other processes see it with
-/// their next read, and no other writer's change is overwritten. It reaches the property list and the disk with ``synchronize()``
-/// or ``close()``, and within a second by itself while the process lives.
+/// A write is acknowledged when it returns. From then on it survives the death of the process, other processes see it at
+/// their next read, and it has overwritten no other writer's change. ``synchronize()`` and ``close()`` write it to the
+/// property list and the disk; a living process does so within a second.
 ///
-/// Reads answer from the strongest layer that has a value: launch arguments, environment, the domain, suites in their order,
-/// registered values. Writes go to the domain alone. ``update(_:_:)`` begins with the value of a read without overrides.
+/// Reads answer from the strongest layer with a value: launch arguments, environment, the domain, suites in their order,
+/// registered values. Writes go only to the domain. ``update(_:_:)`` begins with the value of a read without overrides.
 public final class DefaultsStore: Store {
   /// Serves the plain route.
   public typealias R = Plain
 
-  /// The domain that is written.
+  /// The written domain.
   public let domain: DefaultsDomain
-  /// The beginning of this instance's names in the files, the arguments and the environment.
+  /// The prefix of this instance's names in the files, the arguments and the environment.
   public let prefix: String
   /// The prefix: the store has no other names.
   public var part: String { prefix }
@@ -30,15 +30,15 @@ public final class DefaultsStore: Store {
   let arguments: LaunchArguments
   let environment: EnvironmentLayer?
   let registered: [String: PlainForm]
-  /// Reports changes of the stored values by this store, another of this process, another process, or a program that knows
-  /// nothing of Coffer: see ``Change/Origin``.
+  /// Reports changes of the stored values by this process, another process, or a program that does not use Coffer: see
+  /// ``Change/Origin``.
   ///
-  /// Of several changes to one name before a delivery, only the last is reported, and none if the value is back to what it was. A
-  /// change beneath an override, or in a suite beneath a stronger layer, is reported as ``Change/Cause/overridden``. ``close()``
-  /// or the end of the store's life ends the feed, after it has reported all that this process wrote.
+  /// Of several changes to one name before a delivery, only the last is reported, and none if the value is back to what it
+  /// was. A change beneath an override, or in a suite beneath a stronger layer, is reported as ``Change/Cause/overridden``.
+  /// The feed ends with ``close()`` or the store's life, after it has reported all writes of this process.
   ///
-  /// Changes by other Coffer processes arrive within about a millisecond, other programs' as soon as they close the file. If this
-  /// process may not write the domain's folder, the former arrive with the next fold, within a second.
+  /// Changes by other Coffer processes arrive within about a millisecond, or within a second, with the next fold, if this
+  /// process may not write the domain's folder. Other programs' changes arrive when they close the file.
   public let changes: ChangeFeed
   private let lease: EngineLease
   let isClosed = Atomic<Bool>(false)
@@ -47,7 +47,7 @@ public final class DefaultsStore: Store {
   init(_ domain: DefaultsDomain, suites: [DefaultsDomain], layers: DefaultsLayers, options: EngineOptions) throws(StoreError) {
     self.domain = domain
     prefix = layers.prefix
-    // One wait for all of them, not one for each.
+    // One wait for all of them.
     let deadline = LockDeadline(after: FileLock.patience)
     lease = try EngineLease(domain.file, options, until: deadline)
     engine = lease.engine
@@ -69,18 +69,18 @@ public final class DefaultsStore: Store {
 
   /// Opens a domain, with the layers above and beneath it.
   ///
-  /// The property list and its folder are made when first needed. Where neither may be written, the store reads, and writes throw
-  /// ``/CofferPlatform/StoreError/Kind/readOnly``.
+  /// The property list and its folder are made when first needed. If neither may be written, the store reads, and writes
+  /// throw ``/CofferPlatform/StoreError/Kind/readOnly``.
   ///
   /// - Parameter name: the domain's name; see ``DefaultsDomain``.
-  /// - Parameter folder: the folder of all lists, instead of the user's configuration folder.
+  /// - Parameter folder: the folder of all lists; the user's configuration folder by default.
   /// - Parameter suites: further domains, asked in this order for values that the domain lacks.
-  /// - Parameter registered: this instance's values for names that have none elsewhere.
+  /// - Parameter registered: this instance's values for names without any other.
   /// - Parameter arguments: the command line, without the program's name: `-key value` overrides a key.
   /// - Parameter environment: environment variables that override keys.
-  /// - Parameter prefix: the beginning of this instance's names in files, arguments and environment.
-  /// - Parameter access: reading and writing, or reading alone, which leaves no trace.
-  /// - Parameter damage: the policy for a list that exists and cannot be read.
+  /// - Parameter prefix: the prefix of this instance's names in files, arguments and environment.
+  /// - Parameter access: reading and writing, or only reading, which leaves no trace.
+  /// - Parameter damage: the policy for an existing list that cannot be read.
   /// - Throws: `StoreError` `.invalidName`, `.damaged`, `.denied`, `.busy`, `.newerFormat`, `.noSpace`, `.io`.
   public static func open(
     domain name: String, in folder: FilePath? = nil, suites: [String] = [], registered: [String: PlainForm] = [:],
@@ -103,9 +103,8 @@ public final class DefaultsStore: Store {
     return try DefaultsStore(domain, suites: others, layers: layers, options: options)
   }
 
-  /// Prevents the SIGBUS handler that mapped journals need. Journals that this process opens from here on are read and written
-  /// with system calls, one for each `get`. The handler is for the journals' mappings alone, and hands every other SIGBUS on to
-  /// the previous handler.
+  /// Prevents the SIGBUS handler that mapped journals need. Journals opened later are read and written with system calls, one
+  /// for each `get`. The handler serves only these mappings, and passes every other SIGBUS to the previous handler.
   public static func refuseSignalHandler() { JournalMemory.mayMap.store(false, ordering: .relaxed) }
 
   @inline(__always)
@@ -115,7 +114,7 @@ public final class DefaultsStore: Store {
     throw StoreError(.closed, "the store was closed", place: place, cure: "open the domain again")
   }
 
-  /// Scrubbing concerns the files, which all prefixes share.
+  /// Scrubbing affects the files, which all prefixes share.
   @inline(__always)
   func full(_ name: String) -> String { prefix.isEmpty || name == ReservedName.scrubPending ? name : prefix + name }
 

@@ -1,4 +1,4 @@
-// Users of the plain store alone need one import.
+// Users of only the plain store need one import.
 
 @_exported public import struct CofferPlatform.StoreError
 @_exported public import class CofferPlatform.Subscription

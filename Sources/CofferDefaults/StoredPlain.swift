@@ -1,7 +1,7 @@
 package import CofferPlatform
 package import CofferStorage
 
-/// The plain store's rules for names and values, and its journal's encoding, for a plain store elsewhere.
+/// The plain store's rules and journal encoding, for a plain store elsewhere.
 package enum StoredPlain {
   package static var largestValue: Int { Budget.value }
   /// Both a name and the smallest value weigh something.
@@ -24,8 +24,8 @@ package enum StoredPlain {
 
   package static func weight(of form: PlainForm?, under name: String) -> Int { Budget.weight(of: form, under: name) }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` when a change makes a domain too heavy, unless it weighed as
-  ///   much before.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` when a change makes a domain too heavy, unless it weighed
+  ///   that much before.
   package static func check(weight: Int, before: Int, changing name: String?, in place: String) throws(StoreError) {
     try Budget.check(weight: weight, before: before, changing: name, in: place)
   }

@@ -2,17 +2,15 @@ internal import Dispatch
 internal import Synchronization
 
 extension Handler where Value: Sendable {
-  /// Calls `body` on the main actor with the value of each trigger, in the order of the triggers, for as long as `owner` lives.
-  /// The triggering thread does not wait for it.
+  /// Calls `body` on the main actor with the value of each trigger, in order, while `owner` lives. The triggering thread does
+  /// not wait.
   ///
   /// ```swift
   /// userChanged.add(self, on: .shared) { screen, user in screen.title = user.name }
   /// ```
   ///
-  /// The owner may be any object of the main actor, `Sendable` or not. It is held weakly and handed to `body`, which so need not
-  /// capture it. Otherwise the rules of ``add(_:_:)`` hold: an owner has one closure, and another one replaces it.
-  /// `actor` is `.shared`.
-  ///
+  /// The owner may be any object of the main actor, `Sendable` or not. It is held weakly and passed to `body`, which need not
+  /// capture it. Otherwise the rules of ``add(_:_:)`` apply. `actor` is `.shared`.
   @MainActor @discardableResult
   public func add<Owner: AnyObject>(
     _ owner: Owner, on actor: MainActor, _ body: @escaping @MainActor (Owner, Value) -> Void
@@ -24,11 +22,10 @@ extension Handler where Value: Sendable {
   }
 }
 
-/// Triggers for one owner on the main actor that are still to be delivered.
-///
-/// Its registration keeps it, and asks it whether the owner lives. Waiting triggers are dropped with the registration.
+/// Undelivered triggers for one owner on the main actor. Its registration keeps it alive, asks it whether the owner lives,
+/// and drops waiting triggers at its end.
 private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
-  // Read on any thread, and never changed. A reader may then hold the owner's last reference, and lets the main actor drop it.
+  // Never changed. A reader on any thread may hold the owner's last reference, and lets the main actor release it.
   private nonisolated(unsafe) weak let owner: Owner?
   private let body: @MainActor (Owner, Value) -> Void
   private let waiting = Mutex<[Value]>([])
@@ -39,10 +36,9 @@ private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
     self.body = body
   }
 
-  // The closure's captures belong to the main actor, and are released there.
+  // The closure's captures belong to the main actor and are released there.
   deinit { Task { @MainActor [body] in withExtendedLifetime(body) {} } }
 
-  /// Whether the owner lives, asked on any thread.
   var isOwned: Bool {
     guard let owner else { return false }
     if MainQueue.isCurrent { return true }
@@ -51,7 +47,6 @@ private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
     return true
   }
 
-  /// What takes the registration away once the owner is gone.
   func whenUnowned(_ cancel: @escaping @Sendable () -> Void) { end.withLock { $0 = cancel } }
 
   func put(_ value: Value) {
@@ -66,7 +61,6 @@ private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
   }
 }
 
-/// The queue that runs the main actor.
 private enum MainQueue {
   private static let mark = {
     let mark = DispatchSpecificKey<Bool>()
@@ -74,6 +68,6 @@ private enum MainQueue {
     return mark
   }()
 
-  /// Whether it runs this. Where another executor runs the main actor nothing does, and the main actor is asked in vain.
+  /// Always false if another executor runs the main actor.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: mark) == true }
 }

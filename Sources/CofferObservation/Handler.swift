@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A list of closures, each bound to an owner, that are called when something happens.
+/// A list of closures, each bound to an owner, that ``trigger(_:)`` calls.
 ///
 /// ```swift
 /// let userChanged = Handler<User?>()
@@ -8,31 +8,30 @@ internal import Synchronization
 /// userChanged.trigger(user)
 /// ```
 ///
-/// - Each owner has one closure; adding another replaces it, in its place. Owners are held weakly: the closure of one that is
-///   gone is never called again, and is dropped at the next trigger.
-/// - ``trigger(_:)`` calls the closures on the calling thread, one after the other, in the order in which their owners were
-///   added. It calls those of the owners that were there when it began and still are.
-/// - Any call may be made from inside a closure, `trigger` included: no lock is held while a closure runs.
-/// - All calls may come from any thread. A closure that has begun on one thread is not stopped by its removal on another.
-/// - A closure that belongs to the main actor is added with ``add(_:on:_:)``, and called there.
+/// - Each owner has one closure; another one replaces it, in its place. Owners are held weakly: a released owner's closure is
+///   never called, and is dropped at the next trigger.
+/// - ``trigger(_:)`` calls the closures on the calling thread, in the order in which their owners were added. It calls those
+///   of owners that were present when it began and still are.
+/// - A closure may make any call, including `trigger`: no lock is held while it runs.
+/// - All calls may come from any thread. Removing a closure does not stop its running call on another thread.
+/// - ``add(_:on:_:)`` adds a closure of the main actor, which is called there.
 public final class Handler<Value>: Sendable {
-  /// Removes the one registration it was returned for, and no later one of the same owner. Does nothing the second time, or
-  /// once the handler is gone.
+  /// Removes only the registration that it was returned for, not a later one of the same owner. Does nothing the second time,
+  /// or once the handler is gone.
   public typealias Canceller = @Sendable () -> Void
   /// The closure of an owner.
   public typealias Body = @Sendable (Value) -> Void
 
-  /// One owner's closure. An object of its own, without weak references to it, because copying a weak reference, or retaining an
-  /// object that has one, costs as much as ten calls.
+  /// An object without weak references to it: copying a weak reference, or retaining an object that has one, costs as much as
+  /// ten calls.
   private final class Registration: Sendable {
     let id: ObjectIdentifier
-    /// Tells this registration from others of an owner, and of an object that came to lie where a former owner lay.
+    /// Distinguishes registrations of one owner, and of objects that reuse an owner's address.
     let generation: UInt64
     private weak let owner: (any AnyObject & Sendable)?
-    /// Whether an owner that only the main actor may touch lives; nil where ``owner`` is the one.
+    /// Whether an owner of the main actor is alive; nil if ``owner`` is the owner.
     private let isOwned: (@Sendable () -> Bool)?
     let body: Body
-    /// False once it was removed or replaced.
     let isCurrent = Atomic<Bool>(true)
 
     init(
@@ -46,9 +45,8 @@ public final class Handler<Value>: Sendable {
       self.body = body
     }
 
-    /// The object that a trigger keeps alive while it calls the closure; nil if the owner is gone.
+    /// Kept alive by a trigger during the call; nil if the owner is gone.
     var keptForCall: (any AnyObject & Sendable)? { owner }
-    /// Whether the owner is gone.
     var isUnowned: Bool { owner == nil || isOwned?() == false }
   }
 
@@ -56,7 +54,7 @@ public final class Handler<Value>: Sendable {
     var lastGeneration: UInt64 = 0
     var order: [Registration] = []
     var byOwner: [ObjectIdentifier: Registration] = [:]
-    /// How many registrations there may be before those without an owner are looked for.
+    /// The number of registrations that starts a search for those without an owner.
     var limit = lowestLimit
     static var lowestLimit: Int { 32 }
 
@@ -66,7 +64,7 @@ public final class Handler<Value>: Sendable {
       registration.isCurrent.store(false, ordering: .releasing)
     }
 
-    /// Puts `new` in the place of `old`, or at the end where that was of a former object that lay where the owner lies now.
+    /// Puts `new` in the place of `old`, or at the end if `old` belonged to a former object at the same address.
     mutating func add(_ new: Registration, replacing old: Registration?) {
       if let old, !old.isUnowned, let place = order.firstIndex(where: { $0 === old }) {
         order[place] = new
@@ -78,7 +76,6 @@ public final class Handler<Value>: Sendable {
       byOwner[new.id] = new
     }
 
-    /// Drops `unowned`, except for replaced ones.
     mutating func drop(_ unowned: [Registration]) {
       for registration in unowned where byOwner[registration.id] === registration { byOwner[registration.id] = nil }
       order.removeAll { byOwner[$0.id] !== $0 }
@@ -86,21 +83,21 @@ public final class Handler<Value>: Sendable {
     }
   }
 
-  // What leaves the state is released outside of the lock: a closure's captures may call this handler as they go.
+  // Objects that leave the state are released outside the lock: their release may call this handler.
   private let state = Mutex(State())
 
   /// A handler without closures.
   public init() {}
 
-  /// Calls `body` at each trigger for as long as `owner` lives. `body` should hold `owner` weakly, or it lives for ever. The
-  /// handler itself is whoever's that triggers it: this does not keep it.
+  /// Calls `body` at each trigger while `owner` lives. `body` should hold `owner` weakly, or it lives forever. This does not
+  /// keep the handler alive.
   @discardableResult
   public func add(_ owner: any AnyObject & Sendable, _ body: @escaping Body) -> Canceller {
     add(owner, as: ObjectIdentifier(owner), body)
   }
 
-  /// The same for an owner that is known by `id`. It may be another object than `owner`, which triggers keep alive while they
-  /// call `body`: then `isOwned` says, on any thread and under a lock of this handler, whether it lives.
+  /// The same for an owner known by `id`. If that is not `owner`, which triggers keep alive during the call, `isOwned` tells
+  /// whether it lives, on any thread and under a lock of this handler.
   func add(
     _ owner: any AnyObject & Sendable, as id: ObjectIdentifier, isOwned: (@Sendable () -> Bool)? = nil, _ body: @escaping Body
   ) -> Canceller {
@@ -115,9 +112,10 @@ public final class Handler<Value>: Sendable {
     return { [weak self] in self?.remove(id, generation) }
   }
 
-  /// Drops those whose owners are gone, once they may be half of all: a handler that is never triggered must not grow by them.
+  /// Drops registrations without an owner, once they may be half of all: a handler that is never triggered must not grow by
+  /// them.
   ///
-  /// Without the lock while it looks: a look may hold the last reference to an owner, which may call this handler as it goes.
+  /// Looks without the lock: the check may release an owner's last reference, and its deinit may call this handler.
   private func dropUnowned(of due: [Registration]) {
     guard !due.isEmpty else { return }
     let unowned = due.filter(\.isUnowned)
@@ -127,7 +125,7 @@ public final class Handler<Value>: Sendable {
 
   /// Calls the closures with `value`.
   public func trigger(_ value: Value) {
-    // Lent by a span: a registration that a loop takes from the array is retained and released.
+    // A span lends the registrations: a loop over the array would retain and release each.
     let order = state.withLock { $0.order }
     let registrations = order.span
     for place in registrations.indices { call(registrations[place], value) }
@@ -135,7 +133,7 @@ public final class Handler<Value>: Sendable {
 
   private func call(_ registration: Registration, _ value: Value) {
     guard let owner = registration.keptForCall else { return remove(registration.id, registration.generation) }
-    // Each in a branch of its own: a closure chosen from two places would be retained for its call.
+    // Separate branches: a closure chosen from two places would be retained for its call.
     if registration.isCurrent.load(ordering: .acquiring) {
       registration.body(value)
     } else if let successor = present(registration.id) {
@@ -145,7 +143,7 @@ public final class Handler<Value>: Sendable {
     withExtendedLifetime(owner) {}
   }
 
-  /// How many owners are registered and alive.
+  /// The number of registered, living owners.
   public var count: Int { state.withLock { $0.order }.count { !$0.isUnowned } }
 
   /// Removes every closure.

@@ -1,27 +1,24 @@
 package import CofferPlatform
 package import Synchronization
 
-/// Knows which thread asks another store for a decision while it holds a domain's locks: its own writes here would wait for
-/// themselves, and are refused instead.
+/// Marks the thread that asks another store for a decision while it holds a domain's locks. Its own writes here are refused,
+/// because they would deadlock.
 package struct Deciding: ~Copyable {
-  /// The thread's number; zero while there is none.
+  /// Zero if there is none.
   @usableFromInline let thread = Atomic<UInt32>(0)
 
   package init() {}
 
-  /// Makes `decision`, with this thread marked.
   package func make(_ decision: Decision, _ id: TransactionID?) throws(StoreError) {
     try marked { () throws(StoreError) in try decision.make(id) }
   }
 
-  /// Runs `body`, which makes a decision, with this thread marked.
   package func marked(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     thread.store(coffer_thread_number(), ordering: .relaxed)
     defer { thread.store(0, ordering: .relaxed) }
     try body()
   }
 
-  /// Throws ``/CofferPlatform/StoreError`` `.reentrant` on that thread.
   @inlinable
   package func check(_ place: @autoclosure () -> String) throws(StoreError) {
     let thread = thread.load(ordering: .relaxed)

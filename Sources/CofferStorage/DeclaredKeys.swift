@@ -1,14 +1,12 @@
 internal import CofferPlatform
 
-/// The keys and families of some key spaces, once they are known to fit together.
+/// The keys and families of some key spaces, checked for conflicts.
 package struct DeclaredKeys {
-  /// The keys that are no family's members.
+  /// Without members of families.
   let byName: [String: any DeclaredKey]
   /// No two of them own the same name, and none owns a key of ``byName``.
   let families: [any OpenedFamily]
 
-  /// Collects and checks what `spaces` declare.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places,
   ///   ``/CofferPlatform/StoreError/Kind/invalidName``.
   init(_ spaces: [any KeySpace]) throws(StoreError) {
@@ -38,23 +36,22 @@ package struct DeclaredKeys {
     self.families = families
   }
 
-  /// The key that is stored as `name`, or the family that owns the name; nil where none is.
+  /// The key stored as `name`, or the family that owns it.
   package func declaration(of name: String) -> (any DeclaredKey)? { byName[name] ?? family(of: name) }
 
-  /// The key, or the member of a family, that is stored as `name`; nil where none can be.
+  /// The key or family member stored as `name`; nil if the name cannot be one.
   func key(named name: String) -> (any OpenedKey)? {
     if let key = byName[name] as? any OpenedKey { return key }
     guard let family = family(of: name), name.utf8.count > family.name.utf8.count, StoredName.isValid(name) else { return nil }
     return family.member(named: name)
   }
 
-  /// Where the value that is stored as `name` may lie: there, and under the former names of its key.
+  /// The name itself, and the former names of its key.
   package func places(of name: String) -> [String] { byName[name]?.names ?? [name] }
 
-  /// The family that owns `name`.
   func family(of name: String) -> (any OpenedFamily)? { families.first { $0.owns(name) } }
 
-  /// Whether the plain store's value of `name` belongs into the vault.
+  /// Whether the plain store's value of `name` belongs in the vault.
   func isSecret(_ name: String) -> Bool {
     families.contains { $0.traits.isSecret && $0.owns(name) }
       || byName.values.contains { $0.traits.isSecret && $0.names.contains(name) }
@@ -72,7 +69,6 @@ package struct DeclaredKeys {
     }
   }
 
-  /// Refuses a key or a family among the names of another family.
   private static func checkFamilies(
     _ families: [any OpenedFamily], _ declared: [String: any DeclaredKey]
   ) throws(StoreError) {
@@ -85,7 +81,7 @@ package struct DeclaredKeys {
       do { try StoredName.check(String(family.name.dropLast()), as: "family") } catch {
         throw StoreError(error.kind, "\(error.what), declared at \(family.site)", cure: error.cure)
       }
-      // Names that Unicode holds for one are one in a property list.
+      // A property list treats names that are canonically equal in Unicode as one.
       for other in families[(index + 1)...] where other.name.hasPrefix(family.name) || family.name.hasPrefix(other.name) {
         throw overlap(other, family, family.name)
       }

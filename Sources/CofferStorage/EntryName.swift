@@ -1,5 +1,5 @@
-/// A name as the store of the route tells names apart: the vault by their bytes, a property list as Swift does, to which
-/// names that are canonically equal in Unicode are one.
+/// A name compared as its store does: the vault compares bytes; a property list treats canonically equal names in Unicode as
+/// one.
 package struct EntryName<R: Route>: Hashable, Sendable {
   package let text: String
   private var isOfVault: Bool { R.self == Vault.self }

@@ -1,6 +1,6 @@
-/// Where a key's value comes from: what ``Store/explain(_:)`` tells.
+/// The sources of a key's value, returned by ``Store/explain(_:)``.
 public struct Explanation: Sendable, Equatable {
-  /// One of the places that values come from, strongest first.
+  /// A place that values come from, strongest first.
   public enum Layer: Sendable, Equatable {
     /// `-key value` on the command line.
     case argument
@@ -14,18 +14,18 @@ public struct Explanation: Sendable, Equatable {
     case registered
   }
 
-  /// A value that one layer has.
+  /// A value of one layer.
   public struct Source: Sendable, Equatable {
     /// The layer.
     public let layer: Layer
     /// The property list's path, the variable's name, or a word for the layer.
     public let place: String
-    /// The value. Overrides are ``PlainForm/argument(_:)``: their type is the reading key's.
+    /// The value. Overrides are ``PlainForm/argument(_:)``: the reading key sets their type.
     public let form: PlainForm
 
     var isOverride: Bool { if case .argument = form { true } else { false } }
 
-    /// What `layer` has at `place`.
+    /// The value of `layer` at `place`.
     public init(layer: Layer, place: String, form: PlainForm) {
       self.layer = layer
       self.place = place
@@ -35,10 +35,10 @@ public struct Explanation: Sendable, Equatable {
 
   /// The key.
   public let key: String
-  /// All layers that have a value, strongest first: a read gets the first one.
+  /// All layers with a value, strongest first: a read gets the first one.
   public let sources: [Source]
 
-  /// What `sources` have for `key`, strongest first.
+  /// The values of `sources` for `key`, strongest first.
   public init(key: String, sources: [Source]) {
     self.key = key
     self.sources = sources
@@ -51,8 +51,8 @@ public struct Explanation: Sendable, Equatable {
 }
 
 extension Explanation: CustomStringConvertible {
-  /// One line for each source: the layer, the kind of its value, and its place. Never the value. An override is text, which has a
-  /// kind only once a key reads it.
+  /// One line for each source: the layer, the kind of its value, and its place. Never the value. An override is text, whose
+  /// kind is known only once a key reads it.
   public var description: String {
     guard !sources.isEmpty else { return "\(key): no value in any layer" }
     return sources.enumerated()

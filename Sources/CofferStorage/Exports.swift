@@ -1,8 +1,8 @@
-// What the author of a store needs beside this library: its error, and guarded bytes.
+// Types that the author of a store needs beside this library: its error, and guarded bytes.
 
 @_exported public import struct CofferMemory.SecretBytes
 @_exported public import struct CofferPlatform.StoreError
 @_exported public import class CofferPlatform.Subscription
 @_exported public import struct CofferPlatform.TransactionID
-// Handlers are part of the API of whatever is observed.
+// Handlers are part of the API of every observed type.
 @_exported public import CofferObservation

@@ -1,5 +1,5 @@
-// Each forbidden spelling, with the sentence that says what to write instead. None of these can be called; the tests compile
-// programs that try and expect the sentence.
+// Each forbidden spelling, with a message that says what to write instead. The tests compile programs with them and expect
+// the message.
 
 extension StorageKey where R == Plain {
   /// Forbidden: a secret in source is no secret.
@@ -12,7 +12,7 @@ extension StorageKey where R == Plain {
   public init<Payload>(_ name: String, of type: Sealed<Payload>.Type, fileID: String = #fileID, line: Int = #line)
   where Value == Sealed<Payload>? { fatalError("unavailable") }
 
-  /// Forbidden: the type has not said that it may be written in the clear.
+  /// Forbidden: the type has not declared that it may be written in the clear.
   @_disfavoredOverload
   @available(
     *, unavailable,
@@ -22,7 +22,7 @@ extension StorageKey where R == Plain {
   public init<Wrapped>(_ name: String, of type: Wrapped.Type, fileID: String = #fileID, line: Int = #line)
   where Value == Wrapped? { fatalError("unavailable") }
 
-  /// Forbidden: the type has not said that it may be written in the clear.
+  /// Forbidden: the type has not declared that it may be written in the clear.
   @_disfavoredOverload
   @available(
     *, unavailable,

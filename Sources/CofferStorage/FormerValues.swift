@@ -1,27 +1,25 @@
 internal import CofferPlatform
 
-/// What lies under a key's former names and in its plain copies, and cannot be moved. It leaves in the very step that replaces
-/// the key's value, so that a step that fails leaves all of it where it was.
+/// Values under a key's former names and in its plain copies that cannot be moved. The step that replaces the key's value
+/// removes them; if it fails, all of them stay.
 @usableFromInline
 package struct FormerValues {
   var plain = Batch<Plain>()
   var vault = Batch<Vault>()
   var changes: [Migration.Change] = []
-  /// Whether the plain store's files may still say a secret once the values have left.
+  /// Whether the plain store's files may still hold a secret after the values have left.
   var leavesSecrets = false
 }
 
 extension Transaction {
-  /// Removes, once the transaction commits, what could not be moved of the key `name`, which it replaces.
   func drop(_ values: FormerValues, of name: String) {
     plain.writes.merge(values.plain.writes) { own, _ in own }
     vault.writes.merge(values.vault.writes) { own, _ in own }
-    // Noted in the same step: whoever opens the store after a crash finishes the scrubbing.
+    // Noted in the same step: the next opener of the store finishes the scrubbing after a crash.
     if values.leavesSecrets { plain.writes[ReservedName.scrubPending] = .set(.bool(true)) }
     former[name] = values
   }
 
-  /// Commits what was gathered, and then tells of what left with it.
   func commit() throws(StoreError) {
     try router.commit(plain.batch, vault.batch)
     for (name, former) in former { router.migrator.record(name, .success(former.changes)) }

@@ -3,8 +3,7 @@ public import CofferPlatform
 public import FoundationEssentials
 internal import Synchronization
 
-/// A store in this process's memory: transient values and tests. Forms are kept as they are, so values still go through
-/// their coding.
+/// A store in this process's memory, for transient values and tests. It keeps forms, so values still go through their coding.
 public final class MemoryStore<R: Route>: Store {
   private struct Entry { let form: R.Form, version: UInt64 }
   private struct State {
@@ -16,7 +15,7 @@ public final class MemoryStore<R: Route>: Store {
   private let stamp: @Sendable (R.Form?, UInt64) -> R.Stamp
   private let isExpired: @Sendable (R.Form) -> Bool
 
-  /// What is told of changes: all are this process's.
+  /// The feed of changes: all are this process's.
   public let changes = ChangeFeed()
 
   /// Always `memory`.
@@ -86,13 +85,13 @@ public final class MemoryStore<R: Route>: Store {
     }
   }
 
-  /// The stamp of `name`'s value, of an expired one too.
+  /// The stamp of `name`'s value, even of an expired one.
   public func version(of name: String) throws(StoreError) -> R.Stamp {
     try Reentrancy.check(place)
     return state.withLock { stamp(of: $0.entries[EntryName(name)]) }
   }
 
-  /// The items that a logout removes, expired ones too.
+  /// The items that a logout removes, including expired ones.
   public func sessionItems() throws(StoreError) -> [String: R.Stamp] {
     try Reentrancy.check(place)
     return state.withLock { state in
@@ -120,7 +119,7 @@ public final class MemoryStore<R: Route>: Store {
 
   private func stamp(of entry: Entry?) -> R.Stamp { stamp(entry?.form, entry?.version ?? 0) }
 
-  // Under the lock, so that what is told has the order of what was done.
+  // Under the lock, to report changes in their order.
   private func apply(_ batch: Batch<R>, _ state: inout State) {
     var told: [Change] = []
     for (name, change) in batch.writes {

@@ -1,23 +1,23 @@
 public import CofferPlatform
 
-/// Something that opening a router, or the first use of a key, changed about what an older program had stored.
+/// A change to values of an older program, made when a router was opened or a key was first used.
 public struct Migration: Sendable, Hashable {
-  /// What was changed. Each is one atomic step: before it the old state stands, after it the new one.
+  /// The change. Each is one atomic step: the old state stands before it, the new one after it.
   public enum Change: Sendable, Hashable {
-    /// The value was found under a former name and stands under the key's name now.
+    /// The value moved from a former name to the key's name.
     case renamed(from: String)
-    /// The value was of a former type and has been stored as the key's.
+    /// The value had a former type and is now stored as the key's type.
     case upgraded
     /// The value lay in the plain store under this name. It is in the vault, and the plain copy is scrubbed.
     case movedIntoVault(from: String)
-    /// This former name, or plain copy, still had a value although the key has one of its own, which stands. It was removed,
-    /// since it would come back once the key's own is.
+    /// This former name, or plain copy, had a value beside the key's own, which stands. It was removed, or it would come back
+    /// once the key's own value is removed.
     case superseded(String)
   }
 
   /// The key's name.
   public let key: String
-  /// What was changed.
+  /// The change.
   public let change: Change
 
   /// A change made for `key`.
@@ -27,22 +27,22 @@ public struct Migration: Sendable, Hashable {
   }
 }
 
-/// What a router knows of migrations: see ``StorageRouter/migrations``.
+/// The migrations of a router: see ``StorageRouter/migrations``.
 public struct MigrationReport: Sendable {
-  /// What was changed since the router was opened, in order.
+  /// The changes since the router was opened, in order.
   public internal(set) var done: [Migration] = []
-  /// What could not be done yet, and why, each error with its key: ``/CofferPlatform/StoreError/Kind/locked`` where the vault has
-  /// yet to be unlocked. A read of such a key tries again and throws this; setting or removing the key drops a former value that
-  /// cannot be read. Only a renamed value whose store cannot be written (``/CofferPlatform/StoreError/Kind/readOnly``) is read
-  /// where it lies.
+  /// The errors of unfinished migrations, each with its key: ``/CofferPlatform/StoreError/Kind/locked`` while the vault is
+  /// locked. A read of such a key tries again and throws this error. Setting or removing the key drops a former value that
+  /// cannot be read. Only a renamed value whose store cannot be written (``/CofferPlatform/StoreError/Kind/readOnly``) is
+  /// read under its former name.
   public internal(set) var pending: [StoreError] = []
 }
 
-/// Names that Coffer keeps in the plain store for itself. No key may have one.
+/// Coffer's own names in the plain store, forbidden for keys.
 package enum ReservedName {
-  /// An array of the names that a logout removes, so that a program built without their key space removes them too.
+  /// The array of names that a logout removes, even by a program built without their key space.
   package static let endsWithSession = "coffer.session-keys"
-  /// True from the moment a value left the plain store for the vault until no trace of it is left in the plain store's files.
+  /// True after a value left the plain store for the vault, until the plain store's files hold no trace of it.
   package static let scrubPending = "coffer.scrub-pending"
   static let all: Set<String> = [endsWithSession, scrubPending]
 }

@@ -2,18 +2,15 @@ public import CofferPlatform
 internal import FoundationEssentials
 public import Synchronization
 
-/// The operations of a router on a key whose types it does not know.
+/// The operations of a router on a key of unknown types.
 protocol OpenedKey: DeclaredKey {
-  /// Whether the key's values lie readable in a property list as text or data.
+  /// Whether a property list holds the key's values as readable text or data.
   var isReadableText: Bool { get }
 
-  /// Brings what older programs stored for the key into its present place and type.
   func migrate(on router: StorageRouter) throws(StoreError) -> [Migration.Change]
 
-  /// What lies under the key's former names and in its plain copies.
   func formerValues(on router: StorageRouter) throws(StoreError) -> FormerValues
 
-  /// The form that a read of the key would decode; nil if nothing is stored.
   func form(on router: StorageRouter) throws(StoreError) -> DeclaredForm?
 }
 
@@ -54,10 +51,9 @@ extension StorageKey: OpenedKey {
 }
 
 extension DeclaredKey {
-  /// The key's name, then its previous names. A value under an earlier name takes precedence.
+  /// The key's name, then its former names. A value under an earlier name takes precedence.
   package var names: [String] { [name] + traits.formerNames }
 
-  /// Whether anything may have to be migrated for the key.
   var mayMigrate: Bool { traits.isSecret || !traits.formerNames.isEmpty || traits.isOutdated != nil }
 }
 
@@ -91,7 +87,7 @@ extension StorageRouter {
       let names = key.names
       let copies = try plain.load(names).map(\.stamp)
       let isInVaultAlone = copies.allSatisfy { $0 == nil }
-      // Nothing to ask the vault, which may be locked.
+      // Do not ask the vault, which may be locked.
       if isInVaultAlone, names.count == 1, key.traits.isOutdated == nil { return [] }
       let stored = try vault.load(names)
       var plainBatch = Batch<Plain>(), vaultBatch = Batch<Vault>()
@@ -124,8 +120,8 @@ extension StorageRouter {
 }
 
 extension StorageKey {
-  /// `form` as the key's own type encodes it. Nil if it is so already, and if it cannot be converted and reads as the default,
-  /// which does not replace the stored value.
+  /// `form` as the key's own type encodes it. Nil if it is up to date, or cannot be converted and reads as the default, which
+  /// never replaces the stored value.
   fileprivate func upToDate(_ form: R.Form) throws(StoreError) -> R.Form? {
     guard traits.isOutdated?(form) == true else { return nil }
     let value: Value
@@ -138,7 +134,7 @@ extension StorageKey {
 }
 
 extension StorageKey where R == Vault {
-  /// `form`, saying for programs that do not know the key whether a logout removes it.
+  /// `form` with the logout mark, for programs that do not know the key.
   fileprivate func marked(_ form: SecretForm) -> SecretForm {
     guard traits.endsWithSession else { return form }
     var marked = form
@@ -146,7 +142,6 @@ extension StorageKey where R == Vault {
     return marked
   }
 
-  /// A plain copy as a secret.
   fileprivate func promoted(_ copy: PlainForm) throws(StoreError) -> SecretForm {
     guard let promotion = traits.promotion, let form = try self.form(of: declaration.decode(promotion(copy))) else {
       throw StoreError(
@@ -157,9 +152,9 @@ extension StorageKey where R == Vault {
   }
 }
 
-// Where nothing can be written, a renamed value stays where an older program left it, and is read there.
+// If the store cannot be written, a renamed value stays under its former name and is read there.
 extension StorageRouter {
-  /// Admits a key that is about to be read. False where its value can be read under a former name but not moved.
+  /// False if the key's value can be read under a former name but not moved.
   @inlinable
   package func isSettled<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
     if key.declaration.admittedBy.load(ordering: .relaxed) == id { return true }
@@ -182,7 +177,7 @@ extension StorageRouter {
     }
   }
 
-  /// A secret that still lies in the clear is to be moved before anything else: its reads go on to fail.
+  /// A secret in the clear must be moved first: until then its reads fail.
   private func hasPlainCopy<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
     guard R.self == Vault.self else { return false }
     return try plain.load(key.names).contains { $0.stamp != nil }
@@ -190,20 +185,19 @@ extension StorageRouter {
 }
 
 extension StorageKey {
-  /// The form that a read returns, from readings of ``names``.
   func unmovedForm(in readings: [Reading<R>]) -> R.Form? {
     let own = readings[0]
-    // An override is above any stored value; suites and registered values are beneath.
+    // An override is above any stored value; suites and registered values are below.
     if case .argument? = own.form as? PlainForm { return own.form }
     return readings.lazy.compactMap { R.stored($0) }.first ?? own.form
   }
 }
 
-// One whose value is about to be replaced needs no migration that cannot be read.
+// A value that is about to be replaced needs no migration if it cannot be read.
 extension StorageKey {
-  /// Lets `router` admit the key, whose value is about to be replaced or removed.
+  /// Lets `router` admit the key before its value is replaced or removed.
   ///
-  /// - Returns: the values that have to leave with it; nil if everything was moved, as nearly always.
+  /// - Returns: the values to remove with it; nil if everything was moved, the usual case.
   @inlinable
   package func admitReplacing(on router: StorageRouter) throws(StoreError) -> FormerValues? {
     if declaration.admittedBy.load(ordering: .relaxed) == router.id { return nil }
@@ -219,7 +213,6 @@ extension StorageKey {
     return nil
   }
 
-  /// Stores `form`, or removes the stored value, in one step with the removals of `former`.
   @usableFromInline
   func replace(by form: R.Form?, with former: FormerValues, on router: StorageRouter) throws(StoreError) {
     let transaction = Transaction(on: router)
@@ -230,8 +223,8 @@ extension StorageKey {
 }
 
 extension StoreError {
-  /// Whether it is the stored value, and not a store, that stands in the way. An error of the list of session keys counts as
-  /// well: a removal needs no list, and a set meets the error again when it comes to the list itself.
+  /// Whether the stored value, not a store, causes the error. An error of the list of session keys counts: a removal needs no
+  /// list, and a set meets the error again.
   fileprivate var isAboutTheValue: Bool {
     switch kind {
     case .undecodable, .unencodable, .expired, .clockBehind, .tooLarge: true

@@ -1,9 +1,8 @@
 package import CofferPlatform
 
-/// Keeps a Coffer call from running inside an `update` closure, which holds a store's lock: it would deadlock on the lock, or
-/// write behind the update's back. Stores call ``check(_:)`` at the head of every operation.
+/// Keeps a Coffer call from running inside an `update` closure: it would deadlock on the store's lock, or write behind the
+/// update's back. Stores call ``check(_:)`` at the start of every operation.
 package enum Reentrancy {
-  /// Throws ``/CofferPlatform/StoreError/Kind/reentrant`` when this thread is inside an update closure.
   @inlinable
   package static func check(_ place: @autoclosure () -> String) throws(StoreError) {
     if coffer_inside_closure() { throw refusal(place()) }
@@ -15,15 +14,14 @@ package enum Reentrancy {
       cure: "read what the closure needs before update(_:), or use transaction(_:)")
   }
 
-  /// Runs `body` marked as inside.
   package static func inside<Result: ~Copyable, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     coffer_set_inside_closure(true)
     defer { coffer_set_inside_closure(false) }
     return try body()
   }
 
-  /// Throws ``/CofferPlatform/StoreError/Kind/reentrant`` when this thread runs a closure of `transaction(_:)` on the router of
-  /// number `router`: a write past that transaction would stand although it fails, and be made again when it runs again.
+  /// Refuses a call inside a `transaction(_:)` closure of the router of number `router`. A write outside that transaction
+  /// would survive its failure, and repeat when it runs again.
   package static func checkTransaction(_ router: UInt64, _ place: @autoclosure () -> String) throws(StoreError) {
     guard coffer_transaction_router() == router else { return }
     throw StoreError(
@@ -31,7 +29,8 @@ package enum Reentrancy {
       cure: "write through the closure's transaction, or after it")
   }
 
-  /// Runs `body` marked as a transaction's closure. Another thread that it waits for is not marked, nor is a task that it starts.
+  /// Runs `body` marked as a transaction's closure. The mark does not cover threads that it waits for, or tasks that it
+  /// starts.
   package static func insideTransaction<Result: ~Copyable, Failure: Error>(
     of router: UInt64, _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {

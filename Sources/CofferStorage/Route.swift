@@ -1,8 +1,8 @@
-/// Where values of a key go: ``Plain`` or ``Vault``. The route is part of a key's type, so the compiler knows it.
+/// The store for values of a key: ``Plain`` or ``Vault``. The route is part of a key's type, so the compiler knows it.
 ///
 /// Do not declare new conformances: there are two sensitivities, and ``StorageRouter`` has one store for each.
 public protocol Route: Sendable {
-  /// The form of values in stores of this route. A store knows nothing of the Swift types behind a form.
+  /// The form of values in stores of this route. A store does not know the Swift types behind a form.
   associatedtype Form: Sendable
   /// Tells whether a stored value changed since it was read.
   associatedtype Stamp: Sendable, Equatable
@@ -13,7 +13,7 @@ public protocol Route: Sendable {
   /// A transaction's reads and writes in this route's store.
   static func side(of transaction: Transaction) -> TransactionSide<Self>
 
-  /// The stored value behind a reading: what `update` changes, never an override.
+  /// The stored value behind a reading, which `update` changes; never an override.
   static func stored(_ reading: Reading<Self>) -> Form?
 }
 
@@ -21,7 +21,7 @@ public protocol Route: Sendable {
 public enum Plain: Route {
   /// A property-list value.
   public typealias Form = PlainForm
-  /// The value stored in the domain itself; nil when absent there, whatever another layer says.
+  /// The value stored in the domain itself; nil when absent there, even if another layer has one.
   public typealias Stamp = PlainForm?
 
   /// The router's plain store.
@@ -53,7 +53,7 @@ public enum Vault: Route {
   public static func stored(_ reading: Reading<Vault>) -> SecretForm? { reading.form }
 }
 
-/// Names one version of one stored record; ``absent`` where there is none. Two versions of a record never share it.
+/// Names one version of one stored record; ``absent`` if there is none. Two versions of a record never share a name.
 public struct RecordVersion: Sendable, Equatable {
   /// Opaque bytes, at most 32.
   public let bytes: [UInt8]

@@ -1,45 +1,44 @@
 public import FoundationEssentials
 
-/// What a program declares to be stored, for others to compare with what is: a person who looks for leftovers, or a job that
-/// refuses a change.
+/// The keys that a program declares, to compare with what is stored: to find leftovers, or to refuse a change.
 ///
 /// ```swift
 /// try app.schema.json().write(to: URL(filePath: "schema.json"))  // `coffer keys schema.json` compares it with what is stored
 /// ```
 ///
-/// It holds no stored value, and keys of the vault have no default.
+/// It holds no stored value, and no default for keys of the vault.
 public struct Schema: Codable, Sendable, Equatable {
   /// The version of the JSON that ``json()`` writes.
   public static let version = 1
-  /// The version that it was written as.
+  /// The version of the JSON that this schema was read from.
   public let version: Int
-  /// The keys and families by name.
+  /// The keys and families, by name.
   public let keys: [Entry]
 
   /// A key or a family of keys.
   public struct Entry: Codable, Sendable, Equatable {
-    /// The name under which the value is stored; of a family, what its members' names begin with.
+    /// The name that the value is stored under; for a family, the prefix of its members' names.
     public let name: String
     /// Whether it is a family.
     public let isFamily: Bool
-    /// Where the value goes.
+    /// The store of the value.
     public let route: Place
     /// The type as Swift names it, without optionals and seals.
     public let type: String
-    /// The kinds of a property list that a value of the type is read from, as ``PlainForm/kindName`` spells them; nil where only
-    /// the type itself can say, and for keys of the vault.
+    /// The property-list kinds that a value is read from, spelled as in ``PlainForm/kindName``. Nil if only the type can
+    /// tell, and for keys of the vault.
     public let kinds: [String]?
-    /// The value while nothing is stored, as JSON text; nil for none, and for keys of the vault.
+    /// The default as JSON text; nil if there is none, and for keys of the vault.
     public let defaultText: String?
     /// Whether the key says when its secret expires.
     public let expires: Bool
     /// Whether a logout removes it.
     public let endsWithSession: Bool
-    /// Names under which older programs stored the value.
+    /// Names that older programs stored the value under.
     public let formerNames: [String]
-    /// A name for people; empty for none.
+    /// The display name; empty if there is none.
     public let label: String
-    /// `Module/File.swift:12`, where it is declared.
+    /// The place of the declaration: `Module/File.swift:12`.
     public let site: String
 
     private enum CodingKeys: String, CodingKey {
@@ -48,9 +47,9 @@ public struct Schema: Codable, Sendable, Equatable {
       case defaultText = "default"
     }
 
-    /// An entry of a schema that ``Schema/json()`` wrote.
+    /// Decodes an entry that ``Schema/json()`` wrote.
     ///
-    /// - Throws: `DecodingError` where something is missing or of another type.
+    /// - Throws: `DecodingError` if a field is missing or has another type.
     public init(from decoder: any Decoder) throws {
       let fields = try decoder.container(keyedBy: CodingKeys.self)
       name = try fields.decode(String.self, forKey: .name)
@@ -67,7 +66,7 @@ public struct Schema: Codable, Sendable, Equatable {
     }
   }
 
-  /// The stores that a value may go to.
+  /// The stores for values.
   public enum Place: String, Codable, Sendable {
     /// The plain store.
     case plain
@@ -75,9 +74,9 @@ public struct Schema: Codable, Sendable, Equatable {
     case vault
   }
 
-  /// A schema that ``json()`` wrote.
+  /// Decodes a schema that ``json()`` wrote.
   ///
-  /// - Throws: `DecodingError` where something is missing or of another type.
+  /// - Throws: `DecodingError` if a field is missing or has another type.
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     version = try fields.decode(Int.self, forKey: .version)
@@ -92,7 +91,7 @@ public struct Schema: Codable, Sendable, Equatable {
     keys = all.compactMap { ($0 as? any DescribedKey)?.described }.sorted { $0.name < $1.name }
   }
 
-  /// The schema as JSON, keys in order, so that equal schemas are equal bytes.
+  /// The schema as JSON with sorted keys: equal schemas are equal bytes.
   ///
   /// - Throws: the encoder's error.
   public func json() throws -> Data {
@@ -103,7 +102,6 @@ public struct Schema: Codable, Sendable, Equatable {
 }
 
 extension Schema.Entry {
-  /// The entry of `key`, whose values are of `type`.
   init(_ key: any DeclaredKey, of type: Any.Type, default form: PlainForm?) {
     let traits = key.traits
     name = key.name
@@ -111,7 +109,7 @@ extension Schema.Entry {
     route = traits.isSecret ? .vault : .plain
     self.type = FormKinds.name(of: type)
     let read = traits.isSecret || traits.isOutdated != nil ? nil : FormKinds.of(type)
-    // A type may have a form of its own, which its default then shows.
+    // A type may have its own form. Its default then shows it.
     let isUsual = form.map { read?.contains($0.kindName) ?? false } ?? true
     kinds = isUsual ? read : nil
     defaultText = traits.isSecret ? nil : form.flatMap(PlainFormJSON.text)
@@ -122,7 +120,6 @@ extension Schema.Entry {
     site = key.site.description
   }
 
-  /// The same, said of a family whose members' names begin with `prefix`.
   func ofFamily(_ prefix: String) -> Self { Self(self, prefix) }
 
   private init(_ pattern: Self, _ prefix: String) {
@@ -134,16 +131,14 @@ extension Schema.Entry {
   }
 }
 
-/// A key that describes itself for a schema.
 protocol DescribedKey: DeclaredKey {
   var described: Schema.Entry { get }
 }
 
-/// The kinds of values that a type is read from.
 enum FormKinds {
   private static let numbers = ["integer", "real", "boolean"]
 
-  /// Nil where the type alone can say.
+  /// Nil if only the type can tell.
   static func of(_ type: Any.Type) -> [String]? {
     switch type {
     case let type as any Layered.Type: type.inner
@@ -152,7 +147,7 @@ enum FormKinds {
     case is any BinaryFloatingPoint.Type: ["real", "integer"]
     case is String.Type: ["string"]
     case is Data.Type: ["data"]
-    // A key may keep its date as a number of seconds.
+    // A key may store its date as a number of seconds.
     case is Date.Type: ["date", "real", "integer"]
     case let type as any RawRepresentable.Type: raw(type)
     default: nil
@@ -161,13 +156,12 @@ enum FormKinds {
 
   private static func raw<T: RawRepresentable>(_: T.Type) -> [String]? { of(T.RawValue.self) }
 
-  /// The name of `type` without optionals and seals.
   static func name(of type: Any.Type) -> String {
     (type as? any Layered.Type)?.innerName ?? "\(type)"
   }
 }
 
-/// A type whose values are another's with something around them, or several of one kind.
+/// A type that wraps a value of another type, or holds several.
 private protocol Layered {
   static var inner: [String]? { get }
   static var innerName: String { get }

@@ -1,13 +1,13 @@
 public import FoundationEssentials
 
-/// What tells a session the time.
+/// The clock of a session.
 public struct SessionClock: Sendable {
-  /// The date, which somebody may set.
+  /// The date, which can be set.
   public let now: @Sendable () -> Date
-  /// The time since some moment of the past, which nobody can set.
+  /// The time since some past moment, which cannot be set.
   public let uptime: @Sendable () -> Duration
 
-  /// The system's: its date, and the time since it started, sleep included.
+  /// The system's date, and the time since it started, sleep included.
   public static let system: SessionClock = {
     let start = ContinuousClock.now
     return SessionClock(now: { Date() }, uptime: { ContinuousClock.now - start })

@@ -1,18 +1,18 @@
 internal import CofferPlatform
 
-// The plain keys that a logout removes are listed in the domain itself: a program that knows nothing of a key removes it too.
 
-/// The list of the plain keys that end with a session, as the domain stores it: a text for each key, and for each family a
-/// dictionary with what its members' names begin with, so that the list does not grow with the members.
+/// The list of the plain keys that end with a session: a text for each key, and for each family a dictionary with the prefix
+/// of its members' names, so that the list does not grow with the members. It is in the domain itself, so that a program
+/// which does not know a key removes it too.
 struct SessionNames {
   private let names: [String]
   private let prefixes: [String]
   private static let prefix = "prefix"
 
-  /// The names in `form`, which is stored in `place`; none if there is no list.
+  /// No names if there is no list.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` for anything else than an array of names. A logout that
-  ///   took it for an empty list would leave its values behind, and a write that replaced it would do so for good.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` for anything but an array of names. A logout that
+  ///   took it for an empty list would leave its values behind, and a write that replaced it would leave them for good.
   init(_ form: PlainForm?, in place: String) throws(StoreError) {
     guard let form else {
       (names, prefixes) = ([], [])
@@ -32,10 +32,9 @@ struct SessionNames {
     (self.names, self.prefixes) = (names, prefixes)
   }
 
-  /// Whether a logout removes `name`.
   func contains(_ name: String) -> Bool { names.contains(name) || prefixes.contains { name.utf8.starts(with: $0.utf8) } }
 
-  /// The list with the member or key `name` too; nil when it has it already.
+  /// Nil if the list has `name` already.
   func adding(_ name: String, ofFamily prefix: String?) -> PlainForm? {
     guard !contains(name) else { return nil }
     let (names, prefixes) = prefix.map { (self.names, self.prefixes + [$0]) } ?? (self.names + [name], self.prefixes)
@@ -51,14 +50,12 @@ struct SessionNames {
 }
 
 extension Store where R == Plain {
-  /// The names that a logout removes, whichever program listed them.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` where the list is damaged.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` if the list is damaged.
   func sessionNames() throws(StoreError) -> SessionNames {
     try SessionNames(load([ReservedName.endsWithSession]).first?.stamp, in: place)
   }
 
-  /// Lists the key `name` among them in the same step as `batch`, which stores it.
+  /// Lists the key `name` in the same step as `batch`, which stores it.
   func noteSession(_ name: String, in batch: inout Batch<Plain>) throws(StoreError) {
     let list = try version(of: ReservedName.endsWithSession)
     batch.expectations[ReservedName.endsWithSession] = .some(list)
@@ -68,12 +65,11 @@ extension Store where R == Plain {
 }
 
 extension Transaction {
-  /// The names that a logout removes, as this transaction sees them.
+  /// As this transaction sees them.
   func sessionNames() throws(StoreError) -> SessionNames {
     try SessionNames(plain.stored(ReservedName.endsWithSession), in: router.plain.place)
   }
 
-  /// Lists `key` among them, once the transaction commits.
   func noteSession<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     guard R.self == Plain.self, let list = try sessionNames().adding(key.name, ofFamily: router.keys.family(of: key.name)?.name)
     else {

@@ -1,18 +1,17 @@
 internal import CofferPlatform
 
 extension StorageKey {
-  /// The same key, which takes over the value of a former name, in whichever store that lies: of several the first that has one.
+  /// The same key, which takes over the value of a former name from either store. The first name with a value wins.
   ///
-  /// The value is moved when a router is opened, or with the key's first use once the vault is unlocked, in one transaction.
-  /// Where the store cannot be written it stays, and is read under its former name. Former names must stay in the declaration for
-  /// as long as programs that know only them may have run last.
+  /// The value moves in one transaction when a router is opened, or at the key's first use once the vault is unlocked. In a
+  /// read-only store it stays, and is read under its former name. Keep a former name declared as long as programs that know
+  /// only that name may have run last.
   public func renamed(from formerNames: String...) -> Self {
     var key = self
     key.traits.formerNames += formerNames
     return key
   }
 
-  /// The same key, reading what `decodeOld` reads where its own decoding cannot.
   fileprivate func upgrading<Old>(
     _ decodeOld: @escaping @Sendable (R.Form) throws(StoreError) -> Old,
     _ decodeCurrent: @escaping @Sendable (R.Form) throws(StoreError) -> Value,
@@ -40,13 +39,13 @@ extension StorageKey {
 }
 
 extension StorageKey where R == Plain {
-  /// The same key, which converts a stored value of a former type if it is none of the key's own type.
+  /// The same key, which converts a stored value of a former type if it is not of the key's own type.
   ///
-  /// A read converts at once; the stored value is converted when a router is opened. Former types are tried in the given order.
+  /// A read converts at once; opening a router converts the stored value. Former types are tried in the given order.
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: its error makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
+  ///   - convert: if it throws, reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` and the stored value
   ///     stays.
   public func upgraded<Old: PlainValue>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Value
@@ -58,11 +57,11 @@ extension StorageKey where R == Plain {
 }
 
 extension StorageKey where R == Vault {
-  /// The same key, which converts a stored secret of a former type if it is none of the key's payload.
+  /// The same key, which converts a stored secret of a former type if it is not of the key's payload type.
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: its error makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
+  ///   - convert: if it throws, reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` and the stored value
   ///     stays.
   public func upgraded<Old: Codable & Sendable, Payload: Codable & Sendable>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Payload
@@ -71,7 +70,7 @@ extension StorageKey where R == Vault {
     var key = upgrading(
       { (form) throws(StoreError) in (try SecretCoding.decode(Old.self, form), form.metadata) },
       { (form) throws(StoreError) in
-        // A sealed payload is opened here although nobody asked yet: only its bytes tell which type it is.
+        // Opens the sealed payload early: only its bytes tell the type.
         _ = try SecretCoding.decode(Payload.self, form)
         return try decode(form)
       },
@@ -85,11 +84,11 @@ extension StorageKey where R == Vault {
     return key
   }
 
-  /// The same key, which converts a stored value of a former type if it is none of the key's own type.
+  /// The same key, which converts a stored value of a former type if it is not of the key's own type.
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: its error makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value
+  ///   - convert: if it throws, reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` and the stored value
   ///     stays.
   public func upgraded<Old: Codable & Sendable, Wrapped: Codable & Sendable>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Wrapped
@@ -103,14 +102,14 @@ extension StorageKey where R == Vault {
 }
 
 enum Upgrade {
-  // That a form is none of a type is an answer here, and no failure.
+  // A form of another type is no failure here.
   static func attempt<Form, Result>(_ decode: (Form) throws(StoreError) -> Result, _ form: Form) -> Result? {
     do { return try decode(form) } catch { return nil }
   }
 
   static func convert<Old, New>(_ old: Old, _ convert: (Old) throws -> New) throws(StoreError) -> New {
     do { return try convert(old) } catch {
-      // The closure's error may quote the value: name the types only.
+      // The closure's error may quote the value: name only the types.
       throw StoreError(
         .undecodable(stored: "\(Old.self)"), "the stored \(Old.self) could not be converted to \(withArticle("\(New.self)"))",
         cure: "make the key's upgraded(from:using:) succeed, or set the key anew; nothing was changed")
@@ -119,7 +118,6 @@ enum Upgrade {
 }
 
 extension KeyTraits {
-  /// Lets a plain copy be of a former type too.
   mutating func promotesFormer<Old: Decodable & Sendable>(
     _: Old.Type, _ convert: @escaping @Sendable (Old) throws(StoreError) -> SecretForm
   ) {
@@ -136,7 +134,7 @@ extension KeyTraits {
   }
 }
 
-/// How a plain value is read by a key of the vault.
+/// How a vault key reads a plain value.
 enum PromotedCoding {
   static func decode<Value: Decodable>(_: Value.Type, _ form: PlainForm) throws(StoreError) -> Value {
     if let type = Value.self as? any PlainValue.Type, let value = type.init(plainForm: form) as? Value { return value }
@@ -154,7 +152,7 @@ enum PromotedCoding {
 }
 
 extension ItemMetadata {
-  /// This description of a new value, with the old description of the item.
+  /// The new value's content type with the item's old label, attributes and expiry.
   func keeping(_ old: ItemMetadata) -> ItemMetadata {
     ItemMetadata(label: old.label, contentType: contentType, attributes: old.attributes, expires: old.expires)
   }

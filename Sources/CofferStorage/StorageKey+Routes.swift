@@ -34,7 +34,7 @@ extension StorageKey where R == Plain {
 }
 
 extension PlainForm {
-  /// The bytes of content, as budgets count them: text and data by their length, numbers and dates 8, names of a dictionary too.
+  /// The bytes of content, as budgets count them: the length of text, data and names of a dictionary; 8 for a number or date.
   public var byteCount: Int {
     switch self {
     case .bool: 1
@@ -63,7 +63,7 @@ extension StorageKey where R == Vault {
     traits.promotion = PromotedCoding.promotion(Payload.self)
   }
 
-  /// A value that is kept in the vault and handed out as it is, a user id for example.
+  /// A value stored in the vault and handed out unsealed, for example a user id.
   public init<Wrapped: Codable & Sendable>(
     _ name: String, vaulted type: Wrapped.Type, fileID: String = #fileID, line: Int = #line
   ) where Value == Wrapped? {
@@ -78,10 +78,9 @@ extension StorageKey where R == Vault {
     traits.promotion = PromotedCoding.promotion(Wrapped.self)
   }
 
-  /// The same key, whose secret expires when `moment` says: from then on a read throws
-  /// ``/CofferPlatform/StoreError/Kind/expired``.
+  /// The same key, whose secret expires at `moment`. From then on a read throws ``/CofferPlatform/StoreError/Kind/expired``.
   ///
-  /// `moment` is asked when a value is set; nil means never.
+  /// A set calls `moment`; nil means never.
   public func expires<Payload: Codable & Sendable>(
     _ moment: @escaping @Sendable (Payload) -> Date?
   ) -> Self where Value == Sealed<Payload>? {
@@ -100,22 +99,20 @@ extension StorageKey where R == Vault {
 }
 
 extension StorageKey where R == Plain, Value == Date {
-  /// The same key, whose date is stored as a real number: the seconds since the beginning of 2001, UTC. It reads back exactly as
-  /// it was set, fraction and all, where a property list in XML has whole seconds.
+  /// The same key, whose date is stored as a real number: the seconds since the beginning of 2001, UTC. Unlike a date in an
+  /// XML property list, it keeps its fraction.
   ///
-  /// A date that a program without this stored is read too. Other programs find a number, and not a date.
+  /// The key also reads a stored date. Programs without this trait find a number.
   public func storedAsSeconds() -> StorageKey<Date, Plain> { DateSeconds.key(self, { $0 }, { $0 }) }
 }
 
 extension StorageKey where R == Plain, Value == Date? {
-  /// The same key, whose date is stored as a real number of seconds since the beginning of 2001, UTC, and reads back exactly as
-  /// it was set.
+  /// The same key, whose date is stored as a real number of seconds since the beginning of 2001, UTC, with its fraction.
   public func storedAsSeconds() -> StorageKey<Date?, Plain> { DateSeconds.key(self, { $0 }, { $0 }) }
 }
 
-/// Dates as numbers of seconds.
 private enum DateSeconds {
-  /// The key that takes a number for the date it is, and leaves every other form, also one of a former type, to `key`.
+  /// Decodes a number as the date. Leaves every other form, including one of a former type, to `key`.
   static func key<Value>(
     _ key: StorageKey<Value, Plain>, _ wrap: @escaping @Sendable (Date) -> Value, _ unwrap: @escaping @Sendable (Value) -> Date?
   ) -> StorageKey<Value, Plain> {
@@ -137,11 +134,11 @@ private enum DateSeconds {
     return new
   }
 
-  /// The seconds that `form` says; nil where it is no number of them.
+  /// Nil for anything but a finite number.
   @Sendable private static func seconds(_ form: PlainForm) -> Double? {
     switch form {
     case .real(let number): number.isFinite ? number : nil
-    // Who edits a list by hand writes whole numbers so.
+    // People who edit a list by hand write whole numbers this way.
     case .integer(let number): Double(number)
     default: nil
     }

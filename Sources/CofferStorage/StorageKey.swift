@@ -1,7 +1,7 @@
 public import CofferPlatform
 public import Synchronization
 
-/// The typed address of one value: its name, its type, where it goes and how it is coded. Declare each once, in a ``KeySpace``.
+/// The typed address of one value: its name, type, route and coding. Declare each key once, in a ``KeySpace``.
 ///
 /// ```swift
 /// let theme = StorageKey("theme", default: Theme.light)          // plain, reads as .light when absent
@@ -10,13 +10,13 @@ public import Synchronization
 /// let userID = StorageKey("user_id", vaulted: String.self)       // vault, String?
 /// ```
 ///
-/// The route is inferred and never written. The name is the storage contract: it outlives a renamed property.
+/// The route is inferred. The name is the storage contract: it outlives a renamed property.
 public struct StorageKey<Value: Sendable, R: Route>: Sendable {
-  /// The name under which the value is stored.
+  /// The name that the value is stored under.
   public let name: String
-  /// Where the key is declared.
+  /// The place of the declaration.
   public var site: DeclarationSite { declaration.site }
-  /// The traits of the declaration beside the name and the type.
+  /// The declaration's traits apart from the name and the type.
   public internal(set) var traits: KeyTraits {
     get { declaration.traits }
     set { declaration = KeyDeclaration(declaration, newValue) }
@@ -34,20 +34,18 @@ public struct StorageKey<Value: Sendable, R: Route>: Sendable {
     declaration = KeyDeclaration(site: site, absent: absent, decode: decode, encode: encode)
   }
 
-  /// The key `name`, declared as `pattern` is.
   init(_ name: String, declaredLike pattern: StorageKey) {
     self.name = name
     declaration = KeyDeclaration(pattern.declaration, pattern.traits)
   }
 
-  /// What `form` reads as: the default, or nil, only when there is none.
+  /// Only a missing form reads as the default or nil.
   @inlinable
   func read(_ form: R.Form?) throws(StoreError) -> Value {
     guard let form else { return declaration.absent }
     do { return try declaration.decode(form) } catch { return try substitute(for: error) }
   }
 
-  /// The value in place of one that could not be read.
   @usableFromInline
   func substitute(for error: StoreError) throws(StoreError) -> Value {
     guard case .undecodable = error.kind, traits.readsDefaultWhenUndecodable else { throw error.about(key: name) }
@@ -55,17 +53,17 @@ public struct StorageKey<Value: Sendable, R: Route>: Sendable {
     return declaration.absent
   }
 
-  /// The form that `value` is stored as; nil removes.
+  /// Nil removes.
   @inlinable
   func form(of value: Value) throws(StoreError) -> R.Form? {
     do { return try declaration.encode(value, declaration.traits) } catch { throw error.about(key: name) }
   }
 }
 
-/// The shared part of a key's copies, so that passing a key costs no more than its name.
+/// Copies of a key share this part, so that passing a key costs no more than its name.
 @usableFromInline
 final class KeyDeclaration<Value: Sendable, R: Route>: Sendable {
-  /// The router that has already checked this declaration: the check then costs a read one atomic load.
+  /// The router that already checked this declaration: the check costs a read one atomic load.
   @usableFromInline let admittedBy = Atomic<UInt64>(0)
   @usableFromInline let decode: @Sendable (R.Form) throws(StoreError) -> Value
   @usableFromInline let encode: @Sendable (Value, KeyTraits) throws(StoreError) -> R.Form?
@@ -110,29 +108,30 @@ public struct DeclarationSite: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension StorageKey {
-  /// The same key with a name for people, shown by listings.
+  /// The same key with a display name for listings.
   public func labelled(_ label: String) -> Self {
     var key = self
     key.traits.label = label
     return key
   }
 
-  /// The same key, removed from its store by a logout. The logout of a program that does not know the key removes values that
-  /// were stored, or moved from a former name, since the key was declared so.
+  /// The same key, removed from its store by a logout. Programs that do not know the key also remove its value at logout if
+  /// the value was stored, or moved from a former name, since this declaration.
   public func endsWithSession() -> Self {
     var key = self
     key.traits.endsWithSession = true
     return key
   }
 
-  /// The same key, refusing values whose encoded form exceeds `bytes` with ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)``.
+  /// The same key, refusing values whose encoded form exceeds `bytes` with
+  /// ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)``.
   public func limited(toBytes bytes: Int) -> Self {
     var key = self
     key.traits.maximumBytes = bytes
     return key
   }
 
-  /// The result of a read of stored bytes that are no value of the key's type. The stored bytes stay in either case.
+  /// Sets how a read treats stored bytes that are not a value of the key's type. The stored bytes stay in either case.
   public func whenUndecodable(
     _ policy: UndecodablePolicy, report: (@Sendable (StoreError) -> Void)? = nil
   ) -> Self {
@@ -143,19 +142,17 @@ extension StorageKey {
   }
 }
 
-/// See ``StorageKey/whenUndecodable(_:report:)``.
+/// The result of a read of undecodable bytes: see ``StorageKey/whenUndecodable(_:report:)``.
 public enum UndecodablePolicy: Sendable {
-  /// Throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``: what keys do unless told otherwise.
+  /// Throws ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``. This is the default policy.
   case `throw`
-  /// Read as the default (or nil), and report the error.
+  /// Reads as the default (or nil) and reports the error.
   case useDefault
 }
 
 extension StorageKey {
-  /// The value while nothing is stored.
   package var defaultValue: Value { declaration.absent }
 
-  /// A key for the same form with another type on top.
   package func transcoded<New>(
     absent: New, decode: @escaping @Sendable (Value) throws(StoreError) -> New,
     encode: @escaping @Sendable (New) throws(StoreError) -> Value
@@ -171,7 +168,6 @@ extension StorageKey {
 }
 
 extension StorageKey where R == Plain {
-  /// The stored form as it is.
   package init(raw name: String, fileID: String = #fileID, line: Int = #line) where Value == PlainForm? {
     self.init(
       name: name, site: DeclarationSite(fileID: fileID, line: line), absent: nil,
@@ -180,7 +176,6 @@ extension StorageKey where R == Plain {
 }
 
 extension StorageKey where R == Vault {
-  /// The stored form as it is.
   package init(raw name: String, fileID: String = #fileID, line: Int = #line) where Value == SecretForm? {
     self.init(
       name: name, site: DeclarationSite(fileID: fileID, line: line), absent: nil,
@@ -192,7 +187,7 @@ extension StorageKey {
   var route: any Route.Type { R.self }
 }
 
-/// The keys of one part of a program: a struct whose stored properties are keys, or families of keys.
+/// The keys of one part of a program: a struct whose stored properties are keys or families of keys.
 ///
 /// ```swift
 /// struct AppKeys: KeySpace {
@@ -201,19 +196,19 @@ extension StorageKey {
 /// }
 /// ```
 ///
-/// A router lists the spaces it is opened with, so that collisions are known before the first read. It sees stored properties
-/// alone: a key that is static, computed, in a collection or in a space within the space has to be returned by ``declaredKeys``,
-/// a ``Declarations``. Keys whose names are data are members of a ``StorageKeyFamily``.
+/// A router is opened with a list of spaces, and so finds collisions before the first read. It sees only stored properties.
+/// Return static and computed keys, and keys in a collection or a nested space, from ``declaredKeys``, a ``Declarations``.
+/// Keys whose names are data are members of a ``StorageKeyFamily``.
 public protocol KeySpace: Sendable {
-  /// The keys of this space: its stored properties unless it says otherwise, as one that makes keys from data does.
+  /// The keys of this space. By default these are its stored properties.
   var declaredKeys: [any DeclaredKey] { get }
 }
 
 extension KeySpace {
-  /// What ``declaredKeys`` returns, by a name that needs no other import.
+  /// The type of ``declaredKeys``, under a name that needs no other import.
   public typealias Declarations = [any DeclaredKey]
 
-  /// The keys that are stored properties of this value, in the order of their declaration.
+  /// The stored properties that are keys, in the order of declaration.
   public var declaredKeys: [any DeclaredKey] {
     Mirror(reflecting: self).children.compactMap { $0.value as? any DeclaredKey }
   }
@@ -221,9 +216,9 @@ extension KeySpace {
 
 /// A key, or a family of keys, without its types, for listings.
 public protocol DeclaredKey: Sendable {
-  /// The name under which the value is stored; of a family, what its members' names begin with.
+  /// The name that the value is stored under; for a family, the prefix of its members' names.
   var name: String { get }
-  /// Where the key is declared.
+  /// The place of the declaration.
   var site: DeclarationSite { get }
   /// The traits of the declaration.
   var traits: KeyTraits { get }
@@ -232,7 +227,7 @@ public protocol DeclaredKey: Sendable {
 extension StorageKey: DescribedKey {
   var described: Schema.Entry { Schema.Entry(self, of: Value.self, default: defaultForm) }
 
-  /// The form of the default; nil where there is none, and where the type refuses to be stored.
+  /// Nil if there is no default or the type refuses to be stored.
   private var defaultForm: PlainForm? {
     guard R.self == Plain.self else { return nil }
     do throws(StoreError) { return try form(of: declaration.absent) as? PlainForm } catch { return nil }

@@ -1,8 +1,8 @@
 public import CofferPlatform
 public import FoundationEssentials
 
-/// The typed address of values whose names are data: a token for each customer, a zoom for each document. Declare it once, in a
-/// ``KeySpace``.
+/// The typed address of values whose names are data: a token for each customer, a zoom for each document. Declare it once, in
+/// a ``KeySpace``.
 ///
 /// ```swift
 /// struct ServerKeys: KeySpace {
@@ -13,13 +13,12 @@ public import FoundationEssentials
 /// try app.members(of: keys.tokens)  // ["acme"]
 /// ```
 ///
-/// A member is a ``StorageKey``, for every call that takes one. All names that begin with ``prefix`` are the family's: another
-/// key or family among them is refused when the router is opened. Members are not renamed and change no type; plain members
-/// become secrets when the family is declared with `secret:` or `vaulted:`.
+/// Each member is a ``StorageKey``. The family owns all names that begin with ``prefix``: opening the router refuses another
+/// key or family among them. Members cannot be renamed or change their type. Plain members become secrets when the family is
+/// declared with `secret:` or `vaulted:`.
 public struct StorageKeyFamily<Value: Sendable, R: Route>: Sendable {
   /// The prefix of its members' names: the family's name and a slash.
   public let prefix: String
-  /// What every member is declared like.
   private let pattern: StorageKey<Value, R>
 
   private init(_ pattern: StorageKey<Value, R>) {
@@ -27,8 +26,8 @@ public struct StorageKeyFamily<Value: Sendable, R: Route>: Sendable {
     self.pattern = pattern
   }
 
-  /// The key of the member `name`. Whether that can be a name is found when the key is used: it is not empty, and has the limits
-  /// of ``StoredName`` together with the prefix.
+  /// The key of the member `name`. Use of the key checks the name: it must not be empty, and with the prefix it has the
+  /// limits of ``StoredName``.
   public subscript(_ name: String) -> StorageKey<Value, R> { StorageKey(prefix + name, declaredLike: pattern) }
 }
 
@@ -49,19 +48,19 @@ extension StorageKeyFamily where R == Vault {
     _ name: String, secret type: Payload.Type, fileID: String = #fileID, line: Int = #line
   ) where Value == Sealed<Payload>? { self.init(StorageKey(name, secret: type, fileID: fileID, line: line)) }
 
-  /// Values that are kept in the vault and handed out as they are.
+  /// Values stored in the vault and handed out unsealed.
   public init<Wrapped: Codable & Sendable>(
     _ name: String, vaulted type: Wrapped.Type, fileID: String = #fileID, line: Int = #line
   ) where Value == Wrapped? { self.init(StorageKey(name, vaulted: type, fileID: fileID, line: line)) }
 
-  /// The same family, each of whose secrets expires when `moment` says: see ``StorageKey/expires(_:)``.
+  /// The same family, whose secrets expire at `moment`: see ``StorageKey/expires(_:)``.
   public func expires<Payload: Codable & Sendable>(
     _ moment: @escaping @Sendable (Payload) -> Date?
   ) -> Self where Value == Sealed<Payload>? { Self(pattern.expires(moment)) }
 }
 
 extension StorageKeyFamily {
-  /// The same family with a name for people, shown by listings.
+  /// The same family with a display name for listings.
   public func labelled(_ label: String) -> Self { Self(pattern.labelled(label)) }
 
   /// The same family, whose members a logout removes.
@@ -70,7 +69,7 @@ extension StorageKeyFamily {
   /// The same family, refusing values whose encoded form exceeds `bytes`: see ``StorageKey/limited(toBytes:)``.
   public func limited(toBytes bytes: Int) -> Self { Self(pattern.limited(toBytes: bytes)) }
 
-  /// The result of a read of stored bytes that are no value of the type: see ``StorageKey/whenUndecodable(_:report:)``.
+  /// Sets how a read treats undecodable bytes: see ``StorageKey/whenUndecodable(_:report:)``.
   public func whenUndecodable(_ policy: UndecodablePolicy, report: (@Sendable (StoreError) -> Void)? = nil) -> Self {
     Self(pattern.whenUndecodable(policy, report: report))
   }
@@ -83,7 +82,7 @@ extension StorageKeyFamily: DescribedKey {
 extension StorageKeyFamily: OpenedFamily {
   /// The prefix of its members' names.
   public var name: String { prefix }
-  /// Where the family is declared.
+  /// The place of the declaration.
   public var site: DeclarationSite { pattern.site }
   /// The traits of each member.
   public var traits: KeyTraits { pattern.traits }
@@ -92,17 +91,15 @@ extension StorageKeyFamily: OpenedFamily {
   func member(named name: String) -> any OpenedKey { StorageKey(name, declaredLike: pattern) }
 }
 
-/// The operations of a router on a family whose types it does not know.
+/// The operations of a router on a family of unknown types.
 protocol OpenedFamily: DeclaredKey {
-  /// Whether the members' values lie readable in a property list as text or data.
+  /// Whether a property list holds the members' values as readable text or data.
   var isReadableText: Bool { get }
 
-  /// The member that is stored as `name`, which begins with the family's.
   func member(named name: String) -> any OpenedKey
 }
 
 extension DeclaredKey {
-  /// Whether a value that is stored as `name` is this key's, or one of this family's.
   package func owns(_ name: String) -> Bool {
     self is any OpenedFamily ? name.utf8.starts(with: self.name.utf8) : name == self.name
   }

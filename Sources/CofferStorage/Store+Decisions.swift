@@ -1,19 +1,17 @@
 public import CofferPlatform
 
-/// How to learn the outcome of a transaction whose process cannot tell it any more: from the place of the store that decides,
-/// such as its file.
+/// Looks up the outcome of a transaction whose process died, by the place of the deciding store, such as its file.
 ///
-/// A router lends its vault's to its plain store. Without one, plain keys of such a transaction throw
-/// ``/CofferPlatform/StoreError/Kind/pending(_:)``. All functions are called with the plain store's lock held, and must not call
-/// that store. Throwing means that it cannot be told now.
+/// A router lends its vault's lookup to its plain store. Without one, plain keys of such a transaction throw
+/// ``/CofferPlatform/StoreError/Kind/pending(_:)``. All functions run under the plain store's lock, must not call that store,
+/// and throw if the outcome cannot be told now.
 public struct DecisionLookup: Sendable {
   /// The outcome recorded by the store at the place; nil if none is. Writes nothing.
   public let outcome: @Sendable (TransactionID, String) throws(StoreError) -> TransactionOutcome?
-  /// The outcome recorded by the store at the place, durable on return. If none is recorded, the transaction is recorded as
-  /// dropped, so that a commit that was not seen yet cannot take effect later.
+  /// The outcome recorded by the store at the place, durable on return. Without one, it records the transaction as dropped,
+  /// so that a commit not seen yet cannot take effect later.
   public let settle: @Sendable (TransactionID, String) throws(StoreError) -> TransactionOutcome
-  /// Drops the records of transactions that were committed, once the plain store has their changes durably. Unknown ids are
-  /// ignored.
+  /// Drops the records of committed transactions, once the plain store holds their changes durably. Ignores unknown ids.
   public let forget: @Sendable ([TransactionID], String) throws(StoreError) -> Void
 
   /// A lookup by three functions of the deciding store.
@@ -29,9 +27,9 @@ public struct DecisionLookup: Sendable {
 }
 
 extension Store {
-  /// Nobody learns what became of a transaction that this store decided in a process that died.
+  /// Nil: the outcome of a transaction that this store decided dies with its process.
   public var decisions: DecisionLookup? { nil }
 
-  /// Nothing outlives the process of this store that would have to be settled.
+  /// Does nothing: this store leaves nothing to settle after its process.
   public func settle(with decisions: DecisionLookup) {}
 }

@@ -1,8 +1,8 @@
 public import CofferPlatform
 
-// The typed core over one store. A router adds to it the choice of the store and the knowledge of declared keys.
+// The typed core over one store. A router adds the choice of the store and the declared keys.
 extension Store {
-  /// The value of `key`: its default, or nil, only when nothing is stored.
+  /// The value of `key`. Only a missing value reads as the default or nil.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.undecodable`, `.expired`, and the store's own failures.
   @inlinable
@@ -10,10 +10,11 @@ extension Store {
     do { return try key.read(load(key.name)) } catch { throw told(error, of: key.name) }
   }
 
-  /// Stores `value`, or removes the stored value if it is nil. A value that cannot be encoded leaves the stored one alone.
+  /// Stores `value`, or removes the stored value if it is nil. A value that cannot be encoded leaves the stored one
+  /// unchanged.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`, and the store's own failures; nothing has changed
-  ///   then, unless it is `.outcomeUnknown`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`, and the store's own failures. Nothing has then
+  ///   changed, except after `.outcomeUnknown`.
   @inlinable
   public func set<V>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     let form = try key.form(of: value)
@@ -22,7 +23,8 @@ extension Store {
 
   /// Changes the stored value in place, atomically across processes. `body` runs under the store's lock.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; nothing has changed then, unless it is `.outcomeUnknown`.
+  /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`. Nothing has then changed, except after
+  ///   `.outcomeUnknown`.
   public func update<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
     var refusal: (any Error)?
     do {
@@ -40,7 +42,7 @@ extension Store {
 }
 
 extension Store {
-  /// `error`, which a read of `name` met, with the place of the override that is no value of the key's type.
+  /// Adds the place of an override that is no value of the key's type.
   @usableFromInline
   func told(_ error: StoreError, of name: String) -> StoreError {
     guard error.isOfOverride, error.place == nil else { return error.about(key: name) }
@@ -51,6 +53,5 @@ extension Store {
 }
 
 extension StoreError {
-  /// Whether it tells of the text of an override.
   var isOfOverride: Bool { kind == .undecodable(stored: PlainForm.argument("").kindName) }
 }

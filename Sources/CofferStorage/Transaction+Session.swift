@@ -1,13 +1,13 @@
 package import CofferPlatform
 
 extension Transaction {
-  /// Removes the values that end with a session from both stores, once the transaction commits: the declared keys and members of
-  /// families, those in the domain's list, and the items whose sealed metadata says so; also their remains under a former name or
-  /// in the plain store. A concurrent login makes it run again.
+  /// Removes the values that end with a session from both stores: declared keys and members of families, keys in the domain's
+  /// list, items whose sealed metadata says so, and their remains under a former name or in the plain store. A concurrent
+  /// login makes it run again.
   package func endSession() throws(StoreError) {
     let ending = router.declared.values.filter(\.traits.endsWithSession)
     let families = router.keys.families.filter(\.traits.endsWithSession)
-    // Before the listing: a login between the two then has changed one of these as well.
+    // Before the listing: a login between the two then changes one of these too.
     var items: [String: RecordVersion] = [:]
     for key in ending where key.traits.isSecret {
       for name in key.names { items[name] = try router.vault.version(of: name) }
@@ -35,6 +35,6 @@ extension Transaction {
     if leavesSecrets { plain.writes[ReservedName.scrubPending] = .set(.bool(true)) }
   }
 
-  /// Lets the transaction commit only while the item `name` is at `version`, which needs no opening of its value.
+  /// Requires the item `name` to be at `version` at the commit, without opening its value.
   package func expect(_ version: RecordVersion, of name: String) { vault.expect(version, of: name) }
 }

@@ -1,13 +1,13 @@
 public import CofferPlatform
 
-/// The view of a `transaction` closure: its reads come from the stores, its writes are kept until the closure returns.
+/// The view of a `transaction` closure: it reads from the stores and keeps its writes until the closure returns.
 ///
-/// It ends with the closure: a call on one that escaped throws ``/CofferPlatform/StoreError/Kind/closed``.
+/// It ends with the closure. Calls on an escaped transaction throw ``/CofferPlatform/StoreError/Kind/closed``.
 public final class Transaction {
   let plain: TransactionSide<Plain>
   let vault: TransactionSide<Vault>
   let router: StorageRouter
-  /// By key, what leaves with the values that the closure replaces.
+  /// By key, the former values that leave with replaced values.
   var former: [String: FormerValues] = [:]
   private var isOver = false
 
@@ -33,7 +33,7 @@ public final class Transaction {
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     let form = try key.form(of: value)
     let former = try admitReplacing(key)
-    // Whoever catches its error has set nothing, and the former value stays too.
+    // A closure that catches this error has set nothing. The former value stays too.
     if key.traits.endsWithSession { try noteSession(key) }
     if let former { drop(former, of: key.name) }
     R.side(of: self).writes[key.name] = Write(form)
@@ -45,10 +45,10 @@ public final class Transaction {
     R.side(of: self).writes[key.name] = .remove
   }
 
-  /// Changes the value of `key`, once the transaction commits. It begins with what ``value(for:)`` gives, but for an override,
-  /// which is neither read nor written.
+  /// Changes the value of `key`, once the transaction commits. It starts with the result of ``value(for:)``, but neither
+  /// reads nor writes an override.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; this transaction's value of the key is unchanged then.
+  /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`; this transaction's value of the key is then unchanged.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
     if try !replaces(key) { try router.admit(key) }
     let form: R.Form?
@@ -63,7 +63,7 @@ public final class Transaction {
     try set(value, for: key)
   }
 
-  /// Notes that `key` is about to be read, so that all such keys are loaded at once.
+  /// Notes a coming read of `key`, so that all such keys load at once.
   func want<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     R.side(of: self).wanted += try isSettled(key) ? [key.name] : key.names
   }
@@ -80,7 +80,7 @@ public final class Transaction {
     return try router.isSettled(key)
   }
 
-  /// Whether the closure has replaced a value of an older program that cannot be moved: it reads its own value.
+  /// Whether the closure replaced an unmovable former value. It then reads its own value.
   private func replaces<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
     try checkIsOn(key.name)
     return former[key.name] != nil
@@ -102,10 +102,9 @@ public final class TransactionSide<R: Route> {
 
   init(store: any Store<R>) { self.store = store }
 
-  /// Whether the store takes part.
   var isTouched: Bool { !readings.isEmpty || !writes.isEmpty || !wanted.isEmpty || !expectations.isEmpty }
 
-  /// The writes, to be applied only where everything that was read still stands.
+  /// The writes, applied only if everything that was read still stands.
   var batch: Batch<R> {
     var batch = Batch<R>()
     batch.expectations = expectations.merging(readings.mapValues(\.stamp)) { expected, _ in expected }
@@ -113,7 +112,6 @@ public final class TransactionSide<R: Route> {
     return batch
   }
 
-  /// Adds a condition for the commit, without a reading.
   func expect(_ stamp: R.Stamp, of name: String) { expectations[name] = stamp }
 
   func form(_ name: String) throws(StoreError) -> R.Form? {

@@ -6,24 +6,23 @@ internal import Foundation
 internal import SystemPackage
 internal import Testing
 
-/// The name of a test's own domain: the module, the file up to its first dot, the function up to its parentheses, and what tells
-/// it from another that reads so.
+/// The name of a test's own domain: the module, the file up to its first dot, the function up to its parentheses, and a hash
+/// against equal texts.
 enum TestDomain {
-  /// Characters of the readable part, at most. It is ASCII, and leaves the digits room in a name of
+  /// The most characters of the readable part, which is ASCII. It leaves room for the digits in
   /// ``/CofferDefaults/DefaultsDomain/longestName`` bytes.
   private static let longestText = 160
 
   static func name(_ function: String, _ fileID: String, of test: Test.ID? = Test.current?.id) -> String {
     let parts = fileID.split(separator: "/").map { $0.prefix { $0 != "." } } + [function.prefix { $0 != "(" }]
     let text = parts.map { part in String(part.map { isPlain($0) ? $0 : "_" }) }.joined(separator: ".")
-    // A suite's init is one function for all of its tests, and one name for those of all suites of a file. The line where the
-    // test stands is left out: with each edit above it there would be another domain, and the files of the former one would stay.
+    // A suite's init is one function for all of its tests, and has one name in all suites of a file. The test's line is left
+    // out: each edit above it would make a new domain and leave the old files behind.
     let path = test.map { [$0.moduleName] + $0.nameComponents } ?? []
     return "\(text.prefix(longestText)).\(digits(of: ([fileID, function] + path).joined(separator: "\n")))"
   }
 
-  /// The same in every run, so that a run finds the files of the last one, and adds none. FNV-1a of 64 bits (Fowler, Noll and
-  /// Vo).
+  /// The same in every run, so that a run reuses the last one's files. FNV-1a of 64 bits (Fowler, Noll and Vo).
   private static func digits(of text: String) -> String {
     let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(hash, radix: 16)
@@ -35,25 +34,24 @@ enum TestDomain {
 }
 
 extension DefaultsStore {
-  /// A domain of the calling test's own, emptied: every test starts with nothing, and none sees what another stored.
+  /// The calling test's own, emptied domain: no test sees values of another.
   ///
   /// ```swift
   /// let controller = ThemeController(defaults: try .makeClearedInstance())
   /// ```
   ///
-  /// It lies in ``/CofferTesting/TestHome/current``, or in a folder for this user's tests. A suite may make it in its `init`, and
-  /// each of its tests has another. The cases of a parameterised test have one, and so have tests of one suite whose names differ
-  /// in nothing but the types of arguments: give those a home each with ``/CofferTesting/IsolatedDefaults``.
+  /// It lies in ``/CofferTesting/TestHome/current``, or in a folder for this user's tests. A suite may make it in its `init`:
+  /// each of its tests gets another. These share one: the cases of a parameterized test, and tests of one suite whose names
+  /// differ only in the types of arguments. Give them their own homes with ``/CofferTesting/IsolatedDefaults``.
   ///
-  /// Where Swift Testing runs no test, as in XCTest, in a detached task or on a thread of the test's own, the calling function
-  /// stands for the test: two tests have one domain if one function, as `setUp()`, makes it for both, or two of one name in a
-  /// file.
+  /// In XCTest, in a detached task or on a test's own thread the calling function stands for the test. Two tests then share a
+  /// domain if one function, such as `setUp()`, makes it for both, or if a file has two of one name.
   ///
   /// - Parameters:
   ///   - arguments: launch arguments that override values.
   ///   - function: the calling function.
   ///   - fileID: its module and file.
-  /// - Throws: what opening a domain throws.
+  /// - Throws: the errors of opening a domain.
   public static func makeClearedInstance(
     arguments: [String] = [], function: String = #function, fileID: String = #fileID
   ) throws(StoreError) -> DefaultsStore {
@@ -62,8 +60,7 @@ extension DefaultsStore {
     let domain = TestDomain.name(function, fileID)
     do throws(StoreError) { return try opened(domain, in: folder, arguments) } catch {
       guard error.kind == .damaged else { throw error }
-      // A run that ended in the midst of things, or one of another version: a program would have to keep these files, a test need
-      // not.
+      // Left by an interrupted run or another version. A program would have to keep these files; a test need not.
       for name in [".\(domain).plist.coffer", "\(domain).plist"] { unlink(folder.appending(name).string) }
       return try opened(domain, in: folder, arguments)
     }
@@ -75,7 +72,7 @@ extension DefaultsStore {
     return store
   }
 
-  /// Private to the user: the folder for temporary files is everybody's.
+  /// Private to the user: the folder for temporary files is shared.
   private static func commonFolder() throws(StoreError) -> FilePath {
     let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
     return try TrustedPath.makePrivateFolder(FilePath(folder.path).appending("coffer-tests-\(getuid())"))
@@ -83,9 +80,10 @@ extension DefaultsStore {
 }
 
 extension StorageRouter {
-  /// A router of the calling test's own: preferences in an emptied domain, secrets in guarded memory.
+  /// The calling test's own router: preferences in an emptied domain, secrets in guarded memory.
   ///
-  /// - Throws: what ``/CofferDefaults/DefaultsStore/makeClearedInstance(arguments:function:fileID:)`` and opening a router throw.
+  /// - Throws: the errors of ``/CofferDefaults/DefaultsStore/makeClearedInstance(arguments:function:fileID:)`` and of opening
+  ///   a router.
   public static func makeClearedInstance(
     keys spaces: any KeySpace..., arguments: [String] = [], function: String = #function, fileID: String = #fileID
   ) throws(StoreError) -> StorageRouter {

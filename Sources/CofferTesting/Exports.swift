@@ -1,4 +1,4 @@
-// What mocks and the conformance suite are used with.
+// Types used with mocks and the conformance suite.
 
 @_exported public import struct Coffer.Places
 @_exported public import class CofferDefaults.DefaultsStore

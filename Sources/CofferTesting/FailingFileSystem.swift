@@ -5,7 +5,7 @@ internal import Foundation
 internal import Synchronization
 public import SystemPackage
 
-/// A file system whose calls fail when a test says so, under a real plain store.
+/// A file system under a real plain store, whose calls fail when a test says so.
 ///
 /// ```swift
 /// let disk = FailingFileSystem()
@@ -14,7 +14,7 @@ public import SystemPackage
 /// #expect(throws: StoreError.self) { try store.synchronize() }
 /// ```
 public final class FailingFileSystem: Sendable {
-  /// A system call on which the store's promises rest.
+  /// A system call that the store's promises depend on.
   public enum Call: Sendable, CaseIterable {
     /// open(2).
     case open
@@ -40,7 +40,7 @@ public final class FailingFileSystem: Sendable {
   /// A file system in which nothing fails yet.
   public init() {}
 
-  /// Makes `call` fail with `errno`: after `skipped` more calls succeeded, and then `times` times.
+  /// Makes `call` fail with `errno` `times` times, after `skipped` more successes.
   public func fail(_ call: Call, with errno: Errno, after skipped: Int = 0, times: Int = .max) {
     state.withLock { $0.plans[call] = Plan(errno: errno, skipped: skipped, times: times) }
   }
@@ -48,13 +48,13 @@ public final class FailingFileSystem: Sendable {
   /// Lets every call succeed again.
   public func mend() { state.withLock { $0.plans = [:] } }
 
-  /// How often each call was made, failed ones included.
+  /// The number of each call, including failed ones.
   public var calls: [Call: Int] { state.withLock(\.counts) }
 
   /// A real plain store over this file system. No other store of the process shares its engine.
   ///
-  /// - Throws: what
-  ///   ``/CofferDefaults/DefaultsStore/open(domain:in:suites:registered:arguments:environment:prefix:access:damage:)`` throws.
+  /// - Throws: the errors of
+  ///   ``/CofferDefaults/DefaultsStore/open(domain:in:suites:registered:arguments:environment:prefix:access:damage:)``.
   public func openDefaults(
     _ domain: String, in folder: FilePath, arguments: [String] = []
   ) throws(StoreError) -> DefaultsStore {
@@ -77,7 +77,7 @@ public final class FailingFileSystem: Sendable {
     return calls
   }
 
-  /// The negated `errno` to fail with; nil to go on.
+  /// The negated `errno`; nil to go on.
   private func failure(_ call: Call) -> Int32? {
     state.withLock { state in
       state.counts[call, default: 0] += 1

@@ -1,6 +1,6 @@
 public import Testing
 
-/// Gives each test, and each case of a parameterised one, a ``TestHome`` of its own, which is gone afterwards.
+/// Gives each test, and each case of a parameterized one, its own ``TestHome``, which is removed afterward.
 ///
 /// ```swift
 /// @Test(.isolatedDefaults) func startsLight() throws {
@@ -9,7 +9,7 @@ public import Testing
 /// }
 /// ```
 public struct IsolatedDefaults: TestTrait, SuiteTrait, TestScoping {
-  /// A suite's tests have it too.
+  /// True: each test of a suite gets its own home.
   public var isRecursive: Bool { true }
 
   /// Runs a test, or a case of one, with its home.
@@ -22,6 +22,6 @@ public struct IsolatedDefaults: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == IsolatedDefaults {
-  /// A home of its own for each test: see ``IsolatedDefaults``.
+  /// A separate home for each test: see ``IsolatedDefaults``.
   public static var isolatedDefaults: IsolatedDefaults { IsolatedDefaults() }
 }

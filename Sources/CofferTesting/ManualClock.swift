@@ -9,7 +9,7 @@ public final class ManualClock: Sendable {
   /// A clock at `date`.
   public init(at date: Date = Date(timeIntervalSince1970: 1_800_000_000)) { time = Mutex((date, .zero)) }
 
-  /// The current date of the clock.
+  /// The clock's date.
   public var now: Date { time.withLock(\.date) }
 
   /// The same, for a ``/Coffer/Session``.
@@ -17,7 +17,7 @@ public final class ManualClock: Sendable {
     SessionClock(now: { [self] in now }, uptime: { [self] in time.withLock(\.uptime) })
   }
 
-  /// Lets time pass, for the date and for the uptime.
+  /// Lets time pass for the date and the uptime.
   public func pass(_ duration: Duration) {
     time.withLock { time in
       let parts = duration.components
@@ -26,6 +26,6 @@ public final class ManualClock: Sendable {
     }
   }
 
-  /// Sets the date, as somebody may who administers the machine. No time passes.
+  /// Sets the date, like an administrator of the machine. No time passes.
   public func set(_ date: Date) { time.withLock { $0.date = date } }
 }

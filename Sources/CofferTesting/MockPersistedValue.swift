@@ -3,7 +3,7 @@ internal import CofferStorage
 public import CofferValues
 internal import Synchronization
 
-/// A value that a test sets and that notes what is written to it, for a part of a program that is given its values.
+/// A value that a test sets and that notes its writes, for code that receives its values.
 ///
 /// ```swift
 /// let userID = MockPersistedValue<String?>("ada")
@@ -32,19 +32,19 @@ public final class MockPersistedValue<Value: Sendable>: PersistedValue {
     self.isSecret = isSecret
   }
 
-  /// The value that reads return. Setting it is no input; a write sets it.
+  /// The value that reads return. Setting it does not count as an input; a write sets it.
   public var output: Value {
     get { state.withLock(\.output) }
     set { state.withLock { $0.output = newValue } }
   }
   /// The written values, in order, without failed writes.
   public var inputs: [Value] { state.withLock(\.inputs) }
-  /// How often it was read.
+  /// The number of reads.
   public var outputsCount: Int { state.withLock(\.outputsCount) }
-  /// The failures that `wrappedValue` met.
+  /// The failures of `wrappedValue`.
   public var reported: [StoreError] { state.withLock(\.reported) }
 
-  /// Makes reads and writes fail from now on; nil ends it.
+  /// Makes reads and writes fail from now on; nil stops that.
   public func fail(with failure: StoreError?) { state.withLock { $0.failure = failure } }
 
   /// The output.
@@ -56,7 +56,7 @@ public final class MockPersistedValue<Value: Sendable>: PersistedValue {
     }
   }
 
-  /// Notes `value`, which is the output from now on.
+  /// Notes `value` and makes it the output.
   public func save(_ value: Value) throws(StoreError) {
     try state.withLock { (state) throws(StoreError) in
       if let failure = state.failure { throw failure }
@@ -65,7 +65,7 @@ public final class MockPersistedValue<Value: Sendable>: PersistedValue {
     }
   }
 
-  /// The output, whether or not reads fail.
+  /// The output, even if reads fail.
   public var fallback: Value { output }
   /// Notes `failure`.
   public func report(_ failure: StoreError) { state.withLock { $0.reported.append(failure) } }

@@ -2,7 +2,7 @@ public import CofferPlatform
 public import CofferStorage
 internal import Synchronization
 
-/// A store in memory that counts what is asked of it, and lets a test change what is in it behind the back of whoever uses it.
+/// A store in memory that counts its calls. A test can change its content behind the user's back.
 ///
 /// ```swift
 /// let storage = MockStore<Plain>()
@@ -11,10 +11,10 @@ internal import Synchronization
 /// #expect(storage.sets["user_id"] == 1)
 /// ```
 ///
-/// Opening a router reads too: it looks for what older programs left, and for readable copies of secrets. A test that counts
-/// reads calls ``resetCounts()`` before what it is about.
+/// Opening a router also reads, to find former values and readable copies of secrets: call ``resetCounts()`` before you
+/// count.
 ///
-/// Values go through their coding as in any store, and it passes the conformance suite.
+/// Values go through their coding, and the store passes the conformance suite.
 public final class MockStore<R: Route>: Store {
   private struct Entry { let form: R.Form, version: UInt64 }
   private struct State {
@@ -22,20 +22,19 @@ public final class MockStore<R: Route>: Store {
     var lastVersion: UInt64 = 0
     var decided: Set<TransactionID> = []
   }
-  /// The calls, by name.
   private struct Counts {
     var gets: [String: Int] = [:], sets: [String: Int] = [:], removes: [String: Int] = [:]
     var inputs: [String] = []
   }
-  /// Which call is being made.
+  /// A kind of call.
   public enum Call: Sendable, CaseIterable {
-    /// A value is read, looked for or listed.
+    /// A value is read, looked up or listed.
     case get
     /// A value is stored or removed.
     case set
   }
-  /// Decides whether a call on a name fails, and how. A listing of all names has the empty one. It may read the store's counts
-  /// and values.
+  /// Decides whether a call on a name fails, and how. A listing of all names has the empty name. It may read the store's
+  /// counts and values.
   public typealias Failure = @Sendable (Call, String) -> StoreError?
 
   private let state = Mutex(State())
@@ -43,24 +42,24 @@ public final class MockStore<R: Route>: Store {
   private let failure = Mutex<Failure?>(nil)
   private let stamp: @Sendable (R.Form?, UInt64) -> R.Stamp
 
-  /// Reported changes: the writes through the store's calls, and those given to ``tell(_:)``.
+  /// The feed of changes: the writes through the store's calls, and those given to ``tell(_:)``.
   public let changes = ChangeFeed()
   /// Always `mock`.
   public var place: String { "mock" }
 
   private init(stamp: @escaping @Sendable (R.Form?, UInt64) -> R.Stamp) { self.stamp = stamp }
 
-  /// How often each name's value was read.
+  /// The number of reads of each name.
   public var gets: [String: Int] { counts.withLock(\.gets) }
-  /// How often each name was given a value.
+  /// The number of writes to each name.
   public var sets: [String: Int] { counts.withLock(\.sets) }
-  /// How often each name's value was removed, whether or not there was one.
+  /// The number of removals of each name, with or without a value.
   public var removes: [String: Int] { counts.withLock(\.removes) }
-  /// The names that were asked for, by any call, in order.
+  /// The requested names of all calls, in order.
   public var inputs: [String] { counts.withLock(\.inputs) }
 
-  /// The stored values. Setting them counts as nothing and is not reported. Of names that are canonically equal in Unicode, which
-  /// are several in a vault, it has one.
+  /// The stored values. Setting them is neither counted nor reported. It has one of several vault names that are canonically
+  /// equal in Unicode.
   public var values: [String: R.Form] {
     get {
       state.withLock { state in
@@ -77,10 +76,10 @@ public final class MockStore<R: Route>: Store {
     }
   }
 
-  /// Makes calls fail from now on where `failure` returns an error; nil ends it.
+  /// Makes calls fail from now on if `failure` returns an error; nil stops that.
   public func fail(_ failure: Failure?) { self.failure.withLock { $0 = failure } }
 
-  /// Tells observers of changes that nobody made.
+  /// Reports changes that nobody made.
   public func tell(_ changes: Change...) { self.changes.send(.changes(changes)) }
 
   /// Forgets the counts.
@@ -93,7 +92,7 @@ extension MockStore where R == Plain {
 }
 
 extension MockStore where R == Vault {
-  /// An empty store of secrets. Items never expire in it.
+  /// An empty store of secrets, which never expire.
   public convenience init() {
     self.init(stamp: { form, version in
       form == nil ? .absent : RecordVersion(withUnsafeBytes(of: version.littleEndian, Array.init))
@@ -119,13 +118,13 @@ extension MockStore {
     }
   }
 
-  /// Whether `name` has a value. Counts as an input alone.
+  /// Whether `name` has a value. Counts only as an input.
   public func contains(_ name: String) throws(StoreError) -> Bool {
     try ask(.get, [name])
     return state.withLock { $0.entries[EntryName(name)] != nil }
   }
 
-  /// All names with a value, ascending. Counts as nothing.
+  /// All names with a value, ascending. Not counted.
   public func names() throws(StoreError) -> [String] {
     try Reentrancy.check(place)
     if let error = refusal(.get, "") { throw error }
@@ -136,7 +135,7 @@ extension MockStore {
   public func update(_ name: String, _ body: (R.Form?) throws(StoreError) -> R.Form?) throws(StoreError) {
     try StoredName.check(name)
     try ask(.get, [name], isRead: true)
-    // Asked without the lock, and thrown where a store would fail: after the closure.
+    // Asked without the lock, and thrown after the closure, where a store would fail.
     let error = refusal(.set, name)
     try state.withLock { (state) throws(StoreError) in
       let old = state.entries[EntryName(name)]?.form
@@ -167,7 +166,6 @@ extension MockStore {
     state.withLock { _ = $0.decided.remove(transaction) }
   }
 
-  /// Counts a call on `names`, and fails where the test says so.
   private func ask(_ call: Call, _ names: [String], isRead: Bool = false) throws(StoreError) {
     try Reentrancy.check(place)
     counts.withLock { counts in
@@ -177,7 +175,7 @@ extension MockStore {
     for name in names { if let error = refusal(call, name) { throw error } }
   }
 
-  /// The test's refusal of a call. No lock is held: it may read this store.
+  /// Without a lock, because it may read this store.
   private func refusal(_ call: Call, _ name: String) -> StoreError? { failure.withLock { $0 }?(call, name) }
 
   private func stamp(of entry: Entry?) -> R.Stamp { stamp(entry?.form, entry?.version ?? 0) }

@@ -5,20 +5,20 @@ public import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// A folder of its own for real stores: property lists, a vault that opens at once, and nothing of the user's. It is removed with
-/// this object.
+/// A separate folder for real stores: property lists, a vault that opens at once, and no user data. It is removed with this
+/// object.
 public final class TestHome: Sendable {
-  /// The home of the test that runs, where a trait or ``withCurrent(_:)`` gave it one.
+  /// The home of the running test, from a trait or ``withCurrent(_:)``.
   @TaskLocal public static var current: TestHome?
 
-  /// Where everything is.
+  /// The places of the home's files.
   public let places: Places
   /// The passphrase of ``makeVault(service:)``'s vault.
   public static let passphrase = "correct horse"
 
   /// A home in the folder for temporary files.
   ///
-  /// - Throws: what making a folder throws.
+  /// - Throws: the errors of making a folder.
   public init() throws {
     let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
       .appendingPathComponent("coffer-test-\(UUID().uuidString)")
@@ -32,7 +32,7 @@ public final class TestHome: Sendable {
     do { try FileManager.default.removeItem(atPath: home.string) } catch { print("left behind: \(home): \(error)") }
   }
 
-  /// Runs `body` with a home of its own as ``current``.
+  /// Runs `body` with a new home as ``current``.
   public static func withCurrent<Result>(_ body: () async throws -> Result) async throws -> Result {
     try await $current.withValue(TestHome()) { try await body() }
   }
@@ -48,8 +48,8 @@ public final class TestHome: Sendable {
     }
   }
 
-  /// The home's vault as the store of `service`, unlocked; made at the first call, with the least cost of a passphrase that a
-  /// vault accepts: some 10 ms instead of half a second.
+  /// The home's vault as the store of `service`, unlocked. The first call makes it with the lowest passphrase cost that a
+  /// vault accepts: about 10 ms instead of half a second.
   public func makeVault(service: String) throws(StoreError) -> VaultStore {
     if FileManager.default.fileExists(atPath: places.vault.description) {
       let store = try VaultStore(service: service, vault: places.openVault())
@@ -61,7 +61,7 @@ public final class TestHome: Sendable {
     return try VaultStore(service: service, vault: vault)
   }
 
-  /// The plain store of `domain`, with launch arguments of the test's choice: `["-theme", "dark"]`.
+  /// The plain store of `domain`, with the test's launch arguments: `["-theme", "dark"]`.
   public func openDefaults(_ domain: String, arguments: [String] = []) throws(StoreError) -> DefaultsStore {
     try places.openDefaults(domain, overrides: Overrides(arguments: arguments))
   }

@@ -1,6 +1,6 @@
 public import CofferStorage
 
-/// A property that is kept in a store.
+/// A property whose value lives in a store.
 ///
 /// ```swift
 /// final class Settings {
@@ -9,7 +9,7 @@ public import CofferStorage
 /// }
 /// ```
 ///
-/// Nothing is kept in the property: each read asks the store, each write goes there. Its `$` form is the handle.
+/// The property caches nothing: each access reads or writes the store. Its `$` form is the handle.
 @propertyWrapper
 public struct Persisted<Value: Sendable>: Sendable {
   /// The handle.
@@ -21,7 +21,7 @@ public struct Persisted<Value: Sendable>: Sendable {
     nonmutating set { projectedValue.wrappedValue = newValue }
   }
 
-  /// The value that `handle` leads to.
+  /// The value of `handle`.
   public init<Handle: PersistedValue>(_ handle: Handle) where Handle.Value == Value {
     projectedValue = handle.eraseToAnyPersistedValue()
   }

@@ -1,19 +1,18 @@
 public import CofferPlatform
 public import CofferStorage
 
-/// A handle to one stored value, which may be out of reach: each read and write can throw, and no read ignores that.
+/// A handle to one stored value, which may be out of reach: each read and write can throw.
 ///
-/// Handles of the vault are of this kind. With ``onFailure(use:_:)``, which answers failures, the handle becomes a
-/// ``PersistedValue``.
+/// Handles of the vault are of this kind. ``onFailure(use:_:)`` handles failures and makes a ``PersistedValue``.
 public protocol ThrowingPersistedValue<Value>: Sendable {
   /// The type of the value.
   associatedtype Value: Sendable
-  /// `Plain`, `Vault`, or ``Undisclosed`` once the handle was erased. Values of different sensitivity do not mix.
+  /// `Plain`, `Vault`, or ``Undisclosed`` for an erased handle. Values of different sensitivity do not merge.
   associatedtype Sensitivity: Sendable
 
   /// The value now.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` when it cannot be had: never a default, or nil, in place of that.
+  /// - Throws: ``/CofferPlatform/StoreError`` for an unreadable value, which never reads as a default or nil.
   func load() throws(StoreError) -> Value
 
   /// Stores `value`; nil removes.
@@ -21,37 +20,37 @@ public protocol ThrowingPersistedValue<Value>: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError``; the stored value is unchanged then.
   func save(_ value: Value) throws(StoreError)
 
-  /// Reads, changes and stores. For a value of a store that is one atomic step, across all handles and processes; `body` runs
+  /// Reads, changes and stores. For a store's value this is one atomic step across all handles and processes; `body` runs
   /// under the store's lock, and a Coffer call inside it throws.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; nothing has changed then.
+  /// - Throws: ``/CofferPlatform/StoreError``, or the error of `body`; nothing has changed then.
   func mutate(_ body: (inout Value) throws -> Void) throws
 
-  /// Whether ``mutate(_:)`` is one step, whoever else writes.
+  /// Whether ``mutate(_:)`` is one atomic step.
   var mutatesAtomically: Bool { get }
 
-  /// Whether the value comes from a vault: it is not printed then.
+  /// Whether the value comes from a vault. It is then never printed.
   var isSecret: Bool { get }
 
-  /// Whose changes are changes of this value; empty for one that no store tells of.
+  /// The origins of this value's changes; empty if no store reports them.
   var origins: [ValueOrigin] { get }
 }
 
-/// A handle that reads like a property: ``wrappedValue``. Handles of the plain store are these, and any with a failure policy.
+/// A handle that reads like a property through ``wrappedValue``: a handle of the plain store, or one with a failure policy.
 @dynamicMemberLookup
 public protocol PersistedValue<Value>: ThrowingPersistedValue {
-  /// The value in place of one that cannot be read: the last value of this handle, else its default.
+  /// The value in place of an unreadable one: the last value of this handle, else its default.
   var fallback: Value { get }
 
-  /// Called with each failure that ``wrappedValue`` met.
+  /// Called with each failure of ``wrappedValue``.
   func report(_ failure: StoreError)
 }
 
 extension PersistedValue {
   /// The value. Setting it stores it; setting nil removes.
   ///
-  /// A failure is reported and, for a read, answered with ``fallback``. Use ``ThrowingPersistedValue/load()`` and
-  /// ``ThrowingPersistedValue/save(_:)`` where a failure must be dealt with on the spot.
+  /// Failures are reported, and a failed read returns ``fallback``. To handle failures on the spot, use
+  /// ``ThrowingPersistedValue/load()`` and ``ThrowingPersistedValue/save(_:)``.
   public var wrappedValue: Value {
     get {
       do { return try load() } catch {
@@ -66,9 +65,9 @@ extension PersistedValue {
 }
 
 extension ThrowingPersistedValue {
-  /// False: whoever makes it atomic says so.
+  /// False by default.
   public var mutatesAtomically: Bool { false }
-  /// No store tells of it.
+  /// Empty by default.
   public var origins: [ValueOrigin] { [] }
 
   /// Reads, changes and stores, in two steps.
@@ -79,19 +78,19 @@ extension ThrowingPersistedValue {
   }
 }
 
-/// The sensitivity of a handle whose store is no longer known. It merges with nothing.
+/// The sensitivity of an erased handle. It merges with nothing.
 public enum Undisclosed: Sendable {}
 
-/// The operators' types. They are named by the functions that make them.
+/// The operators' types, named by the functions that make them.
 public enum PersistedValues {}
 
-/// A value of which nothing is known but its type: for injection, where a part of a program should not know which store it uses.
+/// A value that hides its store, for injection.
 public struct AnyPersistedValue<Value: Sendable>: PersistedValue {
   /// Unknown.
   public typealias Sensitivity = Undisclosed
   private let base: any PersistedValue<Value>
 
-  /// Hides what `base` is.
+  /// Hides the type of `base`.
   public init<Base: PersistedValue>(_ base: Base) where Base.Value == Value {
     self.base = base
   }
@@ -114,15 +113,15 @@ public struct AnyPersistedValue<Value: Sendable>: PersistedValue {
   public func save(_ value: Value) throws(StoreError) { try base.save(value) }
   /// Reads, changes and stores.
   public func mutate(_ body: (inout Value) throws -> Void) throws { try base.mutate(body) }
-  /// Whether that is one step.
+  /// Whether ``mutate(_:)`` is one step.
   public var mutatesAtomically: Bool { base.mutatesAtomically }
   /// Whether the value comes from a vault.
   public var isSecret: Bool { base.isSecret }
-  /// Whose changes are changes of this value.
+  /// The origins of this value's changes.
   public var origins: [ValueOrigin] { base.origins }
-  /// The value in place of one that cannot be read.
+  /// The value in place of an unreadable one.
   public var fallback: Value { base.fallback }
-  /// Told of what `wrappedValue` met.
+  /// Reports a failure of `wrappedValue`.
   public func report(_ failure: StoreError) { base.report(failure) }
 }
 
@@ -141,12 +140,11 @@ extension PersistedValues {
 }
 
 extension PersistedValue {
-  /// The same value, of which only the type is known.
+  /// The same value with only its type known.
   public func eraseToAnyPersistedValue() -> AnyPersistedValue<Value> { AnyPersistedValue(self) }
 }
 
 extension PersistedValues {
-  /// One member of a value.
   struct Member<Base: PersistedValue, Value: Sendable>: PersistedValue {
     typealias Sensitivity = Undisclosed
     let base: Base
@@ -162,7 +160,7 @@ extension PersistedValues {
     func report(_ failure: StoreError) { base.report(failure) }
   }
 
-  /// One member of a value that may be absent: absent too then, and writing it does nothing.
+  /// A member of an optional value: nil while that is nil; writing it then does nothing.
   struct OptionalMember<Base: PersistedValue, Whole: Sendable, Value: Sendable>: PersistedValue where Base.Value == Whole? {
     typealias Sensitivity = Undisclosed
     let base: Base
@@ -198,14 +196,14 @@ extension PersistedValues {
 }
 
 extension PersistedValue {
-  /// A member of the value: writing it changes that member alone, in one step.
+  /// A member of the value. Writing it changes only that member, in one step.
   public subscript<Member: Sendable>(
     dynamicMember path: any WritableKeyPath<Value, Member> & Sendable
   ) -> AnyPersistedValue<Member> {
     AnyPersistedValue(PersistedValues.Member(base: self, path: path))
   }
 
-  /// A member of the value, nil while that is absent. Writing it then does nothing; neither does writing nil, which it cannot
+  /// A member of the value, nil while that is absent. Writing it then does nothing, nor does writing nil, which it cannot
   /// hold.
   public subscript<Whole, Member: Sendable>(
     dynamicMember path: any WritableKeyPath<Whole, Member> & Sendable
@@ -224,7 +222,6 @@ extension PersistedValue {
         base: self, get: { $0[keyPath: path] }, set: { whole, value in whole[keyPath: path] = value }))
   }
 
-  /// Changes the value by what cannot throw.
   fileprivate func change(_ body: (inout Value) -> Void) throws(StoreError) {
     do { try mutate { value in body(&value) } } catch let error as StoreError { throw error } catch {
       throw StoreError(.closureThrew, "the value could not be changed", cure: "see the underlying error", underlying: error)
@@ -233,7 +230,6 @@ extension PersistedValue {
 }
 
 extension PersistedValues {
-  /// A value that may have been declared in a way that cannot work.
   struct Checked<Base: PersistedValue>: PersistedValue {
     typealias Value = Base.Value
     typealias Sensitivity = Base.Sensitivity

@@ -6,7 +6,7 @@ internal import Synchronization
 extension PersistedValues {
   /// The value of one key, in a store or behind a router.
   public struct Stored<Value: Sendable, R: Route>: ThrowingPersistedValue {
-    /// Where the key's value goes.
+    /// The key's route.
     public typealias Sensitivity = R
 
     enum Place: Sendable {
@@ -16,7 +16,7 @@ extension PersistedValues {
 
     let key: StorageKey<Value, R>
     let place: Place
-    /// The last value. None for the vault's values, which must not outlive its locking.
+    /// Nil for vault values, which must not outlive the vault's locking.
     private let last: LastValue<Value>?
 
     init(_ key: StorageKey<Value, R>, in place: Place) {
@@ -52,12 +52,12 @@ extension PersistedValues {
       }
     }
 
-    /// Whether that is one step.
+    /// Always true.
     public var mutatesAtomically: Bool { true }
     /// Whether the value comes from a vault.
     public var isSecret: Bool { R.self == Vault.self }
 
-    /// Whose changes are changes of this value.
+    /// The origins of this value's changes.
     public var origins: [ValueOrigin] {
       switch place {
       case .store(let store): [origin(in: store)]
@@ -74,9 +74,9 @@ extension PersistedValues {
 }
 
 extension PersistedValues.Stored: PersistedValue where R == Plain {
-  /// The value in place of one that cannot be read.
+  /// The value in place of an unreadable one.
   public var fallback: Value { lastOrDefault }
-  /// Told of what `wrappedValue` met.
+  /// Reports a failure of `wrappedValue`.
   public func report(_ failure: StoreError) { ValueFailures.report(failure) }
 }
 
@@ -89,25 +89,24 @@ final class LastValue<Value: Sendable>: Sendable {
 }
 
 extension StorageRouter {
-  /// A handle to the value of a declared key. Keys of the vault give one without `wrappedValue`, until `onFailure(use:_:)` was
-  /// written.
+  /// A handle to the value of a declared key. A vault key's handle has no `wrappedValue` until `onFailure(use:_:)` is called.
   public func persistedValue<Value, R>(for key: StorageKey<Value, R>) -> PersistedValues.Stored<Value, R> {
     PersistedValues.Stored(key, in: .router(self))
   }
 }
 
 extension Store {
-  /// A handle to the value of `key`, in this store.
+  /// A handle to the value of `key` in this store.
   public func persistedValue<Value>(for key: StorageKey<Value, R>) -> PersistedValues.Stored<Value, R> {
     PersistedValues.Stored(key, in: .store(self))
   }
 
-  /// A handle to the value under `name`. An operator gives it a type: `.string()`, for example.
+  /// A handle to the value under `name`. An operator, such as `.string()`, gives it a type.
   public func persistedValue(forKey name: String) -> PersistedValues.Named<R> { PersistedValues.Named(name: name, store: self) }
 }
 
 extension PersistedValues {
-  /// The value under a name, before it has a type.
+  /// A value by name, before it has a type.
   public struct Named<R: Route>: Sendable {
     let name: String
     let store: any Store<R>
@@ -117,10 +116,10 @@ extension PersistedValues {
 }
 
 extension PersistedValues.Named where R == Plain {
-  /// The property-list value itself.
+  /// The property-list value.
   public func form() -> PersistedValues.Stored<PlainForm?, Plain> { handle(StorageKey(raw: name)) }
 
-  /// A value of a type that may be written in the clear, as native property-list structure.
+  /// A value of a plain type, as native property-list structure.
   public func codable<Model: PlainValue>(_ type: Model.Type) -> PersistedValues.Stored<Model?, Plain> {
     handle(StorageKey(name, of: type))
   }
@@ -143,7 +142,7 @@ extension PersistedValues.Named where R == Plain {
   /// A boolean, as `UserDefaults` stores it.
   public func bool() -> PersistedValues.Stored<Bool?, Plain> { handle(StorageKey(name, of: Bool.self)) }
 
-  /// An integer, stored as a number. Decimal text is read too.
+  /// An integer, stored as a number. Also reads decimal text.
   public func integer<Number: FixedWidthInteger & PlainValue>(
     _ type: Number.Type = Int.self
   ) -> PersistedValues.Stored<Number?, Plain> {
@@ -155,7 +154,7 @@ extension PersistedValues.Named where R == Vault {
   /// The sealed bytes and their metadata.
   public func form() -> PersistedValues.Stored<SecretForm?, Vault> { handle(StorageKey(raw: name)) }
 
-  /// Any `Codable` value, handed out as it is.
+  /// Any `Codable` value, handed out unsealed.
   public func codable<Model: Codable & Sendable>(_ type: Model.Type) -> PersistedValues.Stored<Model?, Vault> {
     handle(StorageKey(name, vaulted: type))
   }
@@ -174,7 +173,7 @@ extension PersistedValues.Named where R == Vault {
     handle(StorageKey(name, secret: type))
   }
 
-  /// Text, its UTF-8 as it is.
+  /// Text, stored as its UTF-8.
   public func string() -> PersistedValues.Stored<String?, Vault> { codable(String.self) }
 
   /// Text in `encoding`.
@@ -213,7 +212,7 @@ extension StorageKey where Value == Data? {
       absent: nil,
       decode: { (data) throws(StoreError) in
         guard let data else { return nil }
-        // The decoder's own error may quote the value: name the type only.
+        // The decoder's own error may quote the value: name only the type.
         do { return try decoder.decode(Model.self, from: data) } catch { throw .undecodableData(withArticle("\(Model.self)")) }
       },
       encode: { (model) throws(StoreError) in

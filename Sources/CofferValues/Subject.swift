@@ -5,11 +5,11 @@ internal import Synchronization
 extension PersistedValues {
   /// A value that reports its changes: the current value first, and then the newest whenever it differs.
   ///
-  /// The source of the value decides what a change is: its store, which reports the writes of every handle and process; or the
-  /// trigger given to ``/CofferValues/PersistedValue/subject(didChange:)``, and nothing else; or, without either, this subject's
-  /// own writes.
+  /// The source decides what counts as a change: the value's store, which reports the writes of every handle and process; or
+  /// only the trigger given to ``/CofferValues/PersistedValue/subject(didChange:)``; or, without either, this subject's own
+  /// writes.
   public final class Subject<Value: Sendable>: PersistedValue {
-    /// As it is declared: see the protocol.
+    /// Unknown: it merges with nothing.
     public typealias Sensitivity = Undisclosed
     private let base: AnyPersistedValue<Value>
     private let pulse: Handler<Void>?
@@ -36,38 +36,37 @@ extension PersistedValues {
       if isOwnSource { pulse?.trigger() }
     }
 
-    /// Whether that is one step.
+    /// Whether ``mutate(_:)`` is one step.
     public var mutatesAtomically: Bool { base.mutatesAtomically }
     /// Whether the value comes from a vault.
     public var isSecret: Bool { base.isSecret }
-    /// Whose changes are changes of this value.
+    /// The origins of this value's changes.
     public var origins: [ValueOrigin] { pulse == nil ? base.origins : [] }
-    /// The value in place of one that cannot be read.
+    /// The value in place of an unreadable one.
     public var fallback: Value { base.fallback }
-    /// Told of what `wrappedValue` met.
+    /// Reports a failure of `wrappedValue`.
     public func report(_ failure: StoreError) { base.report(failure) }
 
-    /// The values over time, for one loop: see ``/CofferStorage/ValueChanges``. It ends when the source does.
+    /// The values over time, for one loop: see ``/CofferStorage/ValueChanges``. The sequence ends with the source.
     ///
-    /// - Throws: what ``/CofferStorage/ChangeFeed/subscribe(_:)`` throws.
+    /// - Throws: the errors of ``/CofferStorage/ChangeFeed/subscribe(_:)``.
     public func changes() throws(StoreError) -> ValueChanges<Value> {
       try ValueChanges.following(origins, pulse, comparing: base.origins, isSecret: isSecret) { [base] () throws(StoreError) in
         try base.load()
       }
     }
 
-    /// Calls `body` with the value now, and then whenever it is another, until it is cancelled or `owner` is gone. An owner has
-    /// one closure for each subject; a second one takes the place of the first. A value that cannot be read is reported, and
-    /// `body` gets the fallback.
+    /// Calls `body` with the value now and at each change, until it is cancelled or `owner` is gone. An owner has one closure
+    /// for each subject; a second one replaces the first. An unreadable value is reported, and `body` gets the fallback.
     ///
-    /// It is called with the present value on the calling thread, before this returns, and later on a queue of the store's, one
-    /// call after the other; where the source is no store, on the thread that sets the value or triggers the source. It never
-    /// gets the same value twice in a row, and of changes in quick succession it may get the last alone.
+    /// The first call comes on the calling thread before this returns; later ones come one at a time on a queue of the store,
+    /// or without a store on the thread that sets the value or triggers the source. `body` never gets the same value twice in
+    /// a row, and of quick changes it may get only the last.
     ///
-    /// The observation keeps the subject and its store alive. What it held is released when it ends; after an owner's end, at the
-    /// next change or within about a minute.
+    /// The observation keeps the subject and its store alive. It releases its captures when it ends; after an owner's end, at
+    /// the next change or within about a minute.
     ///
-    /// - Throws: what ``/CofferStorage/ChangeFeed/subscribe(_:)`` throws.
+    /// - Throws: the errors of ``/CofferStorage/ChangeFeed/subscribe(_:)``.
     @discardableResult
     public func observe(
       _ owner: any AnyObject & Sendable, _ body: @escaping @Sendable (Value) -> Void
@@ -79,10 +78,10 @@ extension PersistedValues {
       }
     }
 
-    /// The same on the main actor, for what belongs to it: a window, a view's model, any object there, `Sendable` or not. `body`
-    /// gets the owner, which is held weakly, and so need not capture it. `actor` is `.shared`.
+    /// The same for an owner on the main actor: any object there, `Sendable` or not. The owner is held weakly and passed to
+    /// `body`, which need not capture it. `actor` is `.shared`.
     ///
-    /// - Throws: what ``observe(_:_:)`` throws.
+    /// - Throws: the errors of ``observe(_:_:)``.
     @MainActor @discardableResult
     public func observe<Owner: AnyObject>(
       _ owner: Owner, on actor: MainActor, _ body: @escaping @MainActor (Owner, Value) -> Void
@@ -94,7 +93,6 @@ extension PersistedValues {
       }
     }
 
-    /// The value that an observer gets for `element`.
     private func read(_ element: Result<Value, StoreError>) -> Value {
       do throws(StoreError) { return try element.get() } catch {
         report(error)
@@ -104,7 +102,7 @@ extension PersistedValues {
   }
 }
 
-/// The last value that an observer got. The value in place of an unreadable one may be the same.
+/// The last value that an observer got. A fallback may equal it.
 private final class Told<Value: Sendable>: Sendable {
   private let isSecret: Bool
   private let last = Mutex<SeenValue?>(nil)
@@ -112,7 +110,7 @@ private final class Told<Value: Sendable>: Sendable {
   init(isSecret: Bool) { self.isSecret = isSecret }
 
   func isNews(_ value: Value) -> Bool {
-    // That there is none is no secret.
+    // Absence is no secret.
     let seen = SeenValue(isSecret && !isAbsent(value) ? nil : value, stored: isAbsent(value) ? [true] : [])
     return last.withLock { last in
       defer { last = seen }
@@ -127,19 +125,19 @@ private protocol Absentable { var isAbsent: Bool { get } }
 extension Optional: Absentable { fileprivate var isAbsent: Bool { self == nil } }
 
 extension PersistedValue {
-  /// The same value, telling of its changes.
+  /// The same value, reporting its changes.
   public func subject() -> PersistedValues.Subject<Value> {
     PersistedValues.Subject(eraseToAnyPersistedValue(), didChange: nil)
   }
 
-  /// The same value, telling of a change whenever `didChange` is triggered, and not when it is set.
+  /// The same value, reporting a change only at each trigger of `didChange`, not when it is set.
   public func subject(didChange: Handler<Void>) -> PersistedValues.Subject<Value> {
     PersistedValues.Subject(eraseToAnyPersistedValue(), didChange: didChange)
   }
 }
 
 extension Store {
-  /// A value that tells of its changes: `make` gives the handle its type.
+  /// A value that reports its changes; `make` types its handle.
   public func persistedSubject<Value: PersistedValue>(
     forKey name: String, make: (PersistedValues.Named<R>) -> Value
   ) -> PersistedValues.Subject<Value.Value> {

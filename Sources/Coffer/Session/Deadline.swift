@@ -2,13 +2,13 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-/// Waits for asynchronous work no longer than a limit, whether or not the work heeds its cancellation.
+/// Limits the wait for asynchronous work, even if the work ignores its cancellation.
 enum Deadline {
   /// The result of `body`.
   ///
   /// - Parameter cure: the caller's options at the limit.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` at the limit; a later result of `body` is dropped. `CancellationError` if
-  ///   the calling task is cancelled.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` at the limit; a later result of `body` is dropped.
+  ///   `CancellationError` if the calling task is cancelled.
   static func run<Value: Sendable>(
     within limit: Duration, key: String, cure: String, _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {

@@ -2,17 +2,17 @@ internal import Dispatch
 internal import FoundationEssentials
 internal import Synchronization
 
-/// Calls when a credential's time may have passed. Of several moments the earliest counts; the receiver looks again, and sets the
-/// next.
+/// Calls when a credential's time may have passed. Of several moments the earliest counts. The receiver looks again and sets
+/// the next.
 final class ExpiryAlarm: Sendable {
   private let queue = DispatchQueue(label: "coffer.session")
-  /// When the call that is to come is due.
+  /// The time of the next call.
   private let due = Mutex<DispatchTime?>(nil)
 
-  // Seconds. A clock may be set, and a machine sleep: looking again now and then notices it.
+  // Seconds. A clock may be set, and a machine may sleep: regular checks notice both.
   private static let longestWait = 60.0
 
-  /// Calls `body` at `moment`, or before; not at all where it has passed.
+  /// Calls `body` at `moment` or before; never if it has passed.
   func set(for moment: Date, by clock: SessionTime, _ body: @escaping @Sendable () -> Void) {
     let rest = moment.timeIntervalSince(clock.now)
     guard rest > 0 else { return }

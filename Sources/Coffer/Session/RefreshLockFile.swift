@@ -2,21 +2,21 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The file that is locked while a credential is renewed: beside the vault that holds the credential, whichever way a process got
-/// there.
+/// The file that is locked during a renewal. It lies beside the credential's vault, so that every process finds it. A process
+/// from cron or su does not know the run folder, and each process may have another state folder.
 ///
-/// Not in the run folder, which a process started by cron or su does not know, nor in the state folder, of which each may have
-/// another: two processes that lock two files ask the server twice, and one that rotates its tokens takes the second for theft.
+/// With two lock files two processes would ask the server, and a server that rotates tokens takes the second request for
+/// theft.
 enum RefreshLockFile {
-  /// Nil where the vault is no file, so that no other process has it.
+  /// Nil if the vault is no file, so that no other process has it.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied``, ``/CofferPlatform/StoreError/Kind/noVault`` where the vault's folder
-  ///   is not there or is not to be trusted.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied``, ``/CofferPlatform/StoreError/Kind/noVault`` if the vault's folder
+  ///   is missing or untrusted.
   static func path(for key: String, in router: StorageRouter) throws(StoreError) -> FilePath? {
     try path(for: key, of: router.vault.part, beside: FilePath(router.vault.place))
   }
 
-  /// - Parameter part: what of the vault the key is in.
+  /// - Parameter part: the part of the vault that holds the key.
   static func path(for key: String, of part: String, beside vault: FilePath) throws(StoreError) -> FilePath? {
     guard vault.isAbsolute, let file = vault.lastComponent?.string else { return nil }
     guard let folder = try TrustedPath.privateFolder(vault.removingLastComponent()) else {
@@ -25,7 +25,7 @@ enum RefreshLockFile {
     return folder.appending("refresh-" + hash([file, part, key]) + ".lock")
   }
 
-  /// FNV-1a over the parts. Two that share a name wait for each other now and then, and no harm is done.
+  /// FNV-1a. A collision is harmless: two credentials then sometimes wait for each other.
   private static func hash(_ parts: [String]) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in parts.joined(separator: "\0").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

@@ -5,7 +5,7 @@ internal import CofferVaultRows
 internal import Synchronization
 internal import SystemPackage
 
-/// Lets one task at a time refresh, where there is no file to lock.
+/// Lets one task refresh at a time, without a lock file.
 final class RefreshGate: Sendable {
   private let isTaken = Atomic<Bool>(false)
 
@@ -13,7 +13,7 @@ final class RefreshGate: Sendable {
   func leave() { isTaken.store(false, ordering: .releasing) }
 }
 
-/// A turn to refresh: held across the renewal, given back by ``end()`` or by the death of the process.
+/// A turn to refresh, released by ``end()`` or the death of the process.
 package struct RefreshTurn: Sendable {
   private let lock: DescriptorLock?
   private let gate: RefreshGate?
@@ -27,7 +27,7 @@ package struct RefreshTurn: Sendable {
 
   /// Waits for a turn without blocking a thread.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws;
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others keep it past `limit`; the errors of opening the file;
   ///   `CancellationError`.
   static func take(
     at path: FilePath?, of vault: VaultPlace, _ gate: RefreshGate, within limit: Duration
@@ -43,7 +43,7 @@ package struct RefreshTurn: Sendable {
 
   /// The same for the credential `key` of the vault at `place`, on the calling thread.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others keep it past `limit`; the errors of opening the file.
   package static func take(for key: String, beside place: VaultPlace, within limit: Duration) throws(StoreError) -> RefreshTurn {
     let path = try place.path.flatMap { (vault) throws(StoreError) in try RefreshLockFile.path(for: key, of: "", beside: vault) }
     var wait = Wait(path: path, vault: place, gate: RefreshGate(), limit: limit)
@@ -55,7 +55,7 @@ package struct RefreshTurn: Sendable {
     }
   }
 
-  /// The tries for a turn; the waiting caller sleeps between them, in its own way.
+  /// The caller sleeps between attempts in its own way.
   private struct Wait {
     enum Outcome { case turn(RefreshTurn), pause(Duration) }
 
@@ -64,7 +64,7 @@ package struct RefreshTurn: Sendable {
     let gate: RefreshGate
     let limit: Duration
     private let deadline: ContinuousClock.Instant
-    // A renewal takes a round trip to a server, some 100 ms: waiting in steps of some tenths of it costs nothing to speak of.
+    // Milliseconds. A renewal's round trip takes about 100 ms, so these pauses cost next to nothing.
     private var longest = 5.0
     private static let longestOfAll = 50.0
 
@@ -94,7 +94,7 @@ package struct RefreshTurn: Sendable {
     _ path: FilePath?, _ vault: VaultPlace, _ gate: RefreshGate
   ) throws(StoreError) -> RefreshTurn? {
     if let path { return try DescriptorLock.take(path).map { RefreshTurn(lock: $0) } }
-    // No server is asked while this process has the turn itself.
+    // Ask no server while this process has the turn.
     guard gate.tryEnter() else { return nil }
     guard vault.isOnKnownServer else { return RefreshTurn(gate: gate) }
     do throws(StoreError) {
@@ -107,7 +107,7 @@ package struct RefreshTurn: Sendable {
     return nil
   }
 
-  /// Whether all others are kept out: false once somebody has removed the locked file, so that the next locks another one.
+  /// False once someone has removed the locked file, because the next process locks a new one.
   func isAlone(at path: FilePath?) -> Bool {
     guard let lock, let path else { return true }
     return lock.isStill(path)

@@ -2,13 +2,13 @@ internal import CofferPlatform
 public import CofferStorage
 
 extension Session {
-  /// Logs `user` in: the credential, the preferences and whatever else `body` sets are stored in one step, in both stores or in
-  /// neither. What ends with the session of whoever was logged in before goes in the same step.
+  /// Logs `user` in. One step stores everything that `body` sets in both stores or in neither, and removes what ends with the
+  /// previous session.
   ///
-  /// `body` may run again where something that it read has changed meanwhile; it has no other effects.
+  /// `body` may run again if a value that it read has changed meanwhile. Give it no other effects.
   ///
-  /// - Throws: `StoreError` `.incomplete` when `body` set no credential; `.locked`, `.busy` and what
-  ///   ``/CofferStorage/StorageRouter/transaction(_:)`` throws; what `body` throws. Nothing has changed then.
+  /// - Throws: `StoreError` `.incomplete` when `body` set no credential; `.locked`, `.busy` and the errors of
+  ///   ``/CofferStorage/StorageRouter/transaction(_:)``; the error of `body`. Nothing has changed then.
   public func login(as user: User, _ body: (Transaction) throws -> Void) throws {
     try router.transaction { transaction in
       try transaction.endSession()
@@ -23,14 +23,13 @@ extension Session {
     router.finishScrubbing()
   }
 
-  /// Logs out: every key declared with `endsWithSession()` goes from both stores in one step, or none does. Those of programs
-  /// with other key spaces go too: items of the vault say it in their sealed metadata, plain keys stand in a list of the domain.
+  /// Logs out: one step removes every key declared with `endsWithSession()` from both stores, or none. This includes keys of
+  /// other programs: vault items carry the mark in their sealed metadata, and the domain lists plain keys.
   ///
-  /// Nothing happens where nobody is logged in. A refresh that is on its way in this or another process finds the credential gone
-  /// and stores nothing.
+  /// Nothing happens without a login. A refresh under way in any process finds the credential gone and stores nothing.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` while the vault is locked, with nothing changed; what
-  ///   ``/CofferStorage/StorageRouter/transaction(_:)`` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` while the vault is locked, with nothing changed; the errors of
+  ///   ``/CofferStorage/StorageRouter/transaction(_:)``.
   public func logout() throws {
     try router.transaction { try $0.endSession() }
     router.finishScrubbing()

@@ -4,28 +4,26 @@ internal import CofferVault
 internal import FoundationEssentials
 
 extension Session {
-  /// A renewal takes its server's time; one that takes a minute hangs, and others shall not hang with it.
+  /// The default limit of a renewal. A renewal that takes a minute hangs; other callers must not hang with it.
   public static var longestRefresh: Duration { .seconds(60) }
 
   /// A fresh credential, renewed once however many tasks and processes ask at the same time.
   ///
-  /// One asks the server, under a lock that it holds meanwhile; the others wait, find the credential renewed and take that. The
-  /// lock is a file beside the vault, so that whoever uses that vault finds the same one, in whatever environment, and of a vault
-  /// on a server a lock there; where it cannot be had no server is asked. The renewed credential is stored only in place of the
-  /// one that was there when the renewal began: a logout meanwhile stands, and so does another login.
+  /// One caller asks the server under a lock; the others wait and take the renewed credential. The lock is a file beside the
+  /// vault, or a lock on the vault's server, so that every process finds it. Without the lock no server is asked. The renewed
+  /// credential replaces only the one from the start of the renewal: a logout or another login in between stands.
   ///
   /// - Parameters:
   ///   - key: the credential's key, or another secret of the session.
-  ///   - stale: the credential that was found wanting, by a server for example, or that is to be renewed before its time: where
-  ///     another one stands by now, that is taken and nothing renewed. Nil for one that has expired, of which nobody gets the
-  ///     value: where one that has not expired stands by now, that is taken.
+  ///   - stale: the credential to replace, because a server refused it or it expires soon. Nil for an expired one, whose
+  ///     value nobody gets. If another unexpired one is stored by now, it is returned without a renewal.
   ///   - limit: how long the renewal may take, and how long others wait for it.
-  ///   - renew: gets the present credential, nil when it has expired (the vault hands out none that has; keep what renews it
-  ///     under a key of its own), and returns a new one. It is cancelled at the limit, and what it returns later is dropped.
+  ///   - renew: gets the present credential, or nil for an expired one, and returns a new one. The vault hands out no expired
+  ///     values: keep what renews one under its own key. At the limit `renew` is cancelled, and its later result is dropped.
   /// - Returns: the credential that now stands.
-  /// - Throws: `StoreError` `.notFound` when nobody is logged in, or no longer; `.conflict` when another login came between;
-  ///   `.busy` at the limit; `.locked`; `.readOnly` and `.denied` where the vault's folder cannot be written; what `renew`
-  ///   throws. The credential stays as it is then.
+  /// - Throws: `StoreError` `.notFound` without a login; `.conflict` when another login came between; `.busy` at the limit;
+  ///   `.locked`; `.readOnly` and `.denied` if the vault's folder cannot be written; the error of `renew`. The credential is
+  ///   unchanged then.
   public func refresh<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>? = nil,
     within limit: Duration = longestRefresh,
@@ -42,11 +40,11 @@ extension Session {
     }
   }
 
-  /// The same for a renewal that spends its own credential, so that an abandoned one would end the login: once it has begun,
-  /// neither the limit nor a cancellation of the calling task reaches it. Both end the waiting alone. The renewal continues, its
-  /// result is stored, and nobody else gets a turn before.
+  /// The same for a renewal that spends its own credential, so that abandoning it would end the login. Once it has begun, the
+  /// limit and a cancellation of the calling task end only the wait. The renewal continues, its result is stored, and nobody
+  /// gets a turn before.
   ///
-  /// - Parameter renew: ends of itself.
+  /// - Parameter renew: must end without cancellation.
   package func refreshToTheEnd<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>? = nil,
     within limit: Duration = longestRefresh,
@@ -63,11 +61,10 @@ extension Session {
     }
   }
 
-  /// The findings of a refresh.
   private enum Beginning<Credential: Sendable>: Sendable {
-    /// Somebody else has renewed the credential.
+    /// Another caller has renewed the credential.
     case renewed(Sealed<Credential>)
-    /// It is to be renewed, in a turn that is to be ended: the credential, nil where it has expired, and its versions.
+    /// Renew it, and then end the turn. `old` is nil for an expired credential; `present` are its versions.
     case turn(RefreshTurn, old: Sealed<Credential>?, present: [RecordVersion])
   }
 
@@ -87,8 +84,8 @@ extension Session {
       let present = try versions(of: key)
       let old = try live(key)
       if let old, present != asked || stale != old { return .renewed(old) }
-      // A value that was stored since the versions were read came before the renewal, and is no login during it. Last before the
-      // server is asked: without the file, another process has a turn too.
+      // A value stored before this check is no login during the renewal. Last before the server is asked: if the file is
+      // gone, another process has a turn too.
       guard try versions(of: key) == present, turn.isAlone(at: lockFile) else { continue }
       isHandedOn = true
       return .turn(turn, old: old, present: present)
@@ -105,7 +102,7 @@ extension Session {
     return new
   }
 
-  /// The credential unless it has expired.
+  /// The credential, unless it has expired.
   package func live<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>
   ) throws(StoreError) -> Sealed<Credential>? {
@@ -133,12 +130,12 @@ extension Session {
     }
   }
 
-  /// The versions of the values under the key's name and its former ones, also of expired ones.
+  /// The versions of the values under the key's name and its former names, including expired ones.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/notFound`` if there are none.
   private func versions<Credential>(of key: StorageKey<Sealed<Credential>?, Vault>) throws(StoreError) -> [RecordVersion] {
     var versions: [RecordVersion] = []
-    // The key's own name last: what leaves a former one for it meanwhile is not missed at both.
+    // The key's own name last: a value that moves to it meanwhile is then not missed under both names.
     for name in key.names.reversed() { versions.append(try router.vault.version(of: name)) }
     guard versions.contains(where: { $0 != .absent }) else { throw loggedOut(key.name) }
     return versions.reversed()

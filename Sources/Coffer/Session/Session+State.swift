@@ -3,16 +3,16 @@ internal import CofferStorage
 internal import FoundationEssentials
 
 extension Session {
-  /// The logged-in user, according to the stores at one moment.
+  /// The state of the login, from the stores at one moment.
   ///
-  /// A user without a credential, or a credential without a user, is nobody: something else than a session removed the rest.
+  /// A user without a credential, or a credential without a user, counts as logged out: something other than a session
+  /// removed the rest.
   ///
   /// - Throws: `StoreError` `.noVault`, `.undecodable`, `.pending` and the stores' own failures: none of them is a state.
   public func state() throws(StoreError) -> State {
     try state(of: Result { () throws(StoreError) in try keys.look() })
   }
 
-  /// What `result`, a reading of both keys, means.
   func state(of result: Result<SessionKeys<User>.Look, StoreError>) throws(StoreError) -> State {
     do throws(StoreError) {
       let look = try result.get()

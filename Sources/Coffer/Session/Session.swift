@@ -1,7 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
 
-/// Who is logged in: the one owner of that, for a program and all processes that share its stores.
+/// The login of a program and of all processes that share its stores.
 ///
 /// ```swift
 /// let session = try Session(app, user: keys.user, credential: keys.token)
@@ -14,12 +14,12 @@ public import CofferStorage
 /// try session.logout()
 /// ```
 ///
-/// A login and a logout happen in both stores or in neither, also across the death of the process. What a session leaves behind
-/// is decided by the keys: every one declared with `endsWithSession()` goes with it.
+/// A login or logout happens in both stores or in neither, even if the process dies. A logout removes every key declared with
+/// `endsWithSession()`.
 ///
-/// A clock that is set back while the session lives does not lengthen a credential's life: time that has passed by the machine's
-/// uptime has passed. Where the clock stands a day or more behind the vault's last write, expiry cannot be judged, and the state
-/// is ``State/expired`` until the credential is renewed or the clock is set.
+/// Setting the clock back during the session does not lengthen a credential's life: the machine's uptime counts. If the clock
+/// is a day or more behind the vault's last write, expiry cannot be judged. The state is then ``State/expired`` until the
+/// credential is renewed or the clock is set.
 public final class Session<User: Sendable>: Sendable {
   package let router: StorageRouter
   let keys: SessionKeys<User>
@@ -32,7 +32,7 @@ public final class Session<User: Sendable>: Sendable {
   ///   - router: the router of the stores.
   ///   - user: the key of the logged-in user, in either store.
   ///   - credential: the key of the user's credential.
-  ///   - clock: the clock; a test's own, or the system's.
+  ///   - clock: the clock; the system's by default.
   /// - Throws: `StoreError` `.undeclared` for a key that the router does not know; `.incomplete` for one without
   ///   `endsWithSession()`, which a logout would leave behind.
   public init<UserRoute, Credential>(
@@ -57,13 +57,13 @@ public final class Session<User: Sendable>: Sendable {
 }
 
 extension Session {
-  /// Whether somebody is logged in.
+  /// The state of the login.
   public enum State: Sendable {
-    /// Nobody.
+    /// No user is logged in.
     case loggedOut
-    /// This user, with a credential that has not expired.
+    /// This user is logged in, with a valid credential.
     case loggedIn(User)
-    /// Somebody whose credential has expired: renew it, or log in again.
+    /// The credential has expired: renew it, or log in again.
     case expired
     /// The vault is locked, so the credential is out of reach.
     case locked
@@ -80,7 +80,7 @@ extension Session.State: Equatable where User: Equatable {}
 extension StorageRouter {
   /// The session of this router's user.
   ///
-  /// - Throws: what ``/Coffer/Session/init(_:user:credential:clock:)`` throws.
+  /// - Throws: the errors of ``/Coffer/Session/init(_:user:credential:clock:)``.
   public func session<User, UserRoute, Credential>(
     user: StorageKey<User?, UserRoute>, credential: StorageKey<Sealed<Credential>?, Vault>
   ) throws(StoreError) -> Session<User> {

@@ -2,9 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The two keys of a session without the types that only they need.
+/// The two keys of a session, without their own types.
 struct SessionKeys<User: Sendable>: Sendable {
-  /// What both keys say.
   struct Look: Sendable {
     let user: User?
     let hasCredential: Bool
@@ -12,15 +11,13 @@ struct SessionKeys<User: Sendable>: Sendable {
   }
 
   let credential: String
-  /// Whether an error is about the credential, which lies under a former name where it could not be moved.
+  /// Whether an error is about the credential, which may still have a former name.
   let isOfCredential: @Sendable (StoreError) -> Bool
-  /// Both values from one moment.
   let look: @Sendable () throws(StoreError) -> Look
-  /// Whether the store of the user has none. False where only the vault could tell, and opens nothing.
+  /// Whether the user's store has no user. False if only the vault could tell. Opens nothing.
   let isCertainlyAbsent: @Sendable () throws(StoreError) -> Bool
   let setUser: @Sendable (Transaction, User) throws(StoreError) -> Void
   let hasCredential: @Sendable (Transaction) throws(StoreError) -> Bool
-  /// The present values and those that follow.
   let changes: @Sendable () throws(StoreError) -> ValueChanges<Look>
 
   init<R, Credential>(

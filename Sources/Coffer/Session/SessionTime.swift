@@ -1,7 +1,7 @@
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The time of a session: the date, but never less than the uptime since the session began.
+/// The date, but never less than the uptime since the session began.
 struct SessionTime: Sendable {
   private let clock: SessionClock
   private let began: Date

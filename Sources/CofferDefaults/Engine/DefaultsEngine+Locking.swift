@@ -8,11 +8,11 @@ extension DefaultsEngine {
   ///
   /// - Parameters:
   ///   - deadline: for all threads and processes together; by default ``FileLock/patience`` from now on.
-  ///   - checkingName: whether to look at the journal's name each time, not only now and then.
-  ///   - keepingRemoved: whether `body`, which writes nothing then, may get a removed domain's journal instead of a new one.
+  ///   - checkingName: whether to check the journal's name each time, not only at intervals.
+  ///   - keepingRemoved: whether `body`, which then writes nothing, may get a removed domain's journal instead of a new one.
   ///   - telling: whether to throw for known values that replaced files lack.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, `.moved`, and the errors of `body`, which runs
-  ///   again when it finds that another journal is at work.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, `.moved`, and the errors of `body`, which
+  ///   runs again when it finds another current journal.
   @inline(__always)
   func holdingLock<Result>(
     until deadline: LockDeadline? = nil, checkingName: Bool = false, keepingRemoved: Bool = false, telling: Bool = true,

@@ -17,8 +17,8 @@ extension DefaultsEngine {
     idle.wrote(self)
   }
 
-  /// `body` runs under the file's lock, with the state unlocked, so that readers are not blocked. If the domain has no value, it
-  /// gets the one from `beneath`.
+  /// `body` runs under the file's lock, with the state unlocked, so that readers are not blocked. Without a value in the
+  /// domain it gets the one from `beneath`.
   func update(
     _ name: String, beneath: () throws(StoreError) -> PlainForm?, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
   ) throws(StoreError) {
@@ -39,7 +39,6 @@ extension DefaultsEngine {
     idle.wrote(self)
   }
 
-  /// Applies all of `changes` if each name in `expectations` has that value.
   func commit(
     _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?]
   ) throws(StoreError) {
@@ -84,7 +83,7 @@ extension DefaultsEngine {
       return state.batches.prepared.isEmpty ? try body(&state) : nil
     }
     if let early { return early }
-    // This process has the lock, so the maker of prepared batches has died. They are settled in the current journal alone.
+    // This process has the lock, so the maker of prepared batches has died. Only the current journal settles them.
     guard try !Relocation(engine: self).hasMoved(journal) else { throw journal.overtaken }
     try PreparedBatches(engine: self).resolve(journal)
     return try state.withLock { (state) throws(StoreError) in
@@ -120,7 +119,7 @@ extension DefaultsEngine {
     return wantsFold(state)
   }
 
-  /// Checks the expectations, and drops changes without an effect.
+  /// Checks the expectations, and drops changes without effect.
   func effects(
     of changes: [Record.Change], if expectations: [String: PlainForm?], _ state: inout EngineState
   ) throws(StoreError) -> [Record.Change] {

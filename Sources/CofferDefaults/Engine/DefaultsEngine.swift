@@ -6,12 +6,12 @@ internal import SystemPackage
 
 /// One property list and its journal, shared by all stores of this process that have it open.
 ///
-/// Three locks, always in this order: `writing` (this process's threads), the journal's file lock (the processes), `state` (the
-/// memory; held for microseconds). Readers take only the last.
+/// Three locks, always in this order: `writing` (this process's threads), the journal's file lock (the processes), `state`
+/// (the memory; held for microseconds). Readers take only the last.
 final class DefaultsEngine: Sendable {
-  /// The path that was opened. Its links may lead elsewhere one day.
+  /// The opened path. Its links may later lead elsewhere.
   let origin: FilePath
-  /// Where the origin led at the last look. Changes under ``writing`` alone.
+  /// The origin's target at the last look. Changes only under ``writing``.
   let location: Mutex<ListFiles>
   let calls: SystemCalls
   let state = BiasedLock(EngineState())
@@ -52,7 +52,7 @@ final class DefaultsEngine: Sendable {
     try readForTheFirstTime(until: deadline)
   }
 
-  /// Also repairs a damaged list where the policy allows it, and learns open outcomes.
+  /// Also repairs a damaged list if the policy allows it, and learns open outcomes.
   private func readForTheFirstTime(until deadline: LockDeadline) throws(StoreError) {
     guard isWritable else { return try read() }
     try holdingLock(until: deadline) { (journal) throws(StoreError) in
@@ -102,7 +102,7 @@ final class DefaultsEngine: Sendable {
   @inline(__always)
   var isOfThisProcess: Bool { ProcessMark.current == process }
 
-  /// A forked child shares its parent's open files, and with them the parent's lock: it would exclude nobody.
+  /// A forked child shares its parent's open files, and so the parent's lock: it would exclude nobody.
   @inline(__always)
   func checkProcess() throws(StoreError) {
     guard !isOfThisProcess else { return }
@@ -113,7 +113,7 @@ final class DefaultsEngine: Sendable {
 
   // MARK: What is known
 
-  /// Now and then also looks for changes by other programs.
+  /// Also looks for changes by other programs at intervals.
   ///
   /// - Parameter following: whether to check for a new journal too. After `.moved` the caller opens that one.
   @inline(__always)
@@ -159,7 +159,7 @@ final class DefaultsEngine: Sendable {
     return try reading { $0.values }
   }
 
-  /// Repairs a list that was damaged meanwhile, where the policy allows it.
+  /// Repairs a list that was damaged meanwhile, if the policy allows it.
   @inline(__always)
   private func reading<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
     do { return try fresh(body) } catch {
@@ -198,8 +198,8 @@ final class DefaultsEngine: Sendable {
     }
   }
 
-  /// If the process that prepared the batch still holds the lock, the old values count; if not, it died, and the outcome must be
-  /// learned.
+  /// If the process that prepared the batch still holds the lock, the old values count. If not, it died, and the outcome must
+  /// be learned.
   private func loadUndecided(_ names: [String]) throws(StoreError) -> [PlainForm?] {
     try PreparedBatches(engine: self).settleAbandoned()
     _ = try fresh { _ in }

@@ -10,7 +10,7 @@ package struct EngineOptions: Sendable {
   package var calls = SystemCalls()
   /// Tests that look at the journal turn idle folds off.
   package var foldsWhenIdle = true
-  /// An engine that is not shared behaves as another process's would.
+  /// An unshared engine behaves like another process's.
   package var isShared = true
 
   package init(
@@ -22,22 +22,22 @@ package struct EngineOptions: Sendable {
   }
 }
 
-/// The treatment of a property list that cannot be read. Every policy but ``fail`` first copies its bytes to
+/// The treatment of an unreadable property list. Every policy but ``fail`` first copies its bytes to
 /// `<name>.plist.damaged-<time>` beside the list.
 public enum DamagePolicy: Sendable {
-  /// Throw ``/CofferPlatform/StoreError/Kind/damaged`` and change nothing.
+  /// Throws ``/CofferPlatform/StoreError/Kind/damaged`` and changes nothing.
   case fail
-  /// Restore the copy from the last rewrite of the list; `.damaged` when there is none or it is damaged too.
+  /// Restores the copy from the last rewrite of the list; throws `.damaged` if it is missing or damaged too.
   case restoreLastGood
-  /// Start with an empty list, and apply the journal's changes.
+  /// Starts with an empty list, and applies the journal's changes.
   case startEmpty
 }
 
 /// A store's access to its files.
 public enum DefaultsAccess: Sendable {
-  /// Reading and writing. A missing journal is made, for it holds the lock of all writers.
+  /// Reading and writing. A missing journal is made, because it holds the lock of all writers.
   case readWrite
   /// Reading without a trace: writes throw ``/CofferPlatform/StoreError/Kind/readOnly``, and no folder or journal is made or
-  /// changed. The next read still sees acknowledged writes of other processes.
+  /// changed. Reads still see acknowledged writes of other processes.
   case readOnly
 }

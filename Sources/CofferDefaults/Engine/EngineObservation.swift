@@ -6,7 +6,7 @@ internal import SystemPackage
 
 /// Reports every change of a domain's stored values, under the names in the file.
 final class EngineObservation: Sendable {
-  /// All looks happen here, one after the other.
+  /// All looks happen here, one at a time.
   private let queue = DispatchQueue(label: "coffer.defaults", qos: .utility)
   private let feed = Mutex<ChangeFeed?>(nil)
   private let watch = Mutex<(id: UInt64, subscription: Subscription)?>(nil)
@@ -34,7 +34,7 @@ final class EngineObservation: Sendable {
     let id = lastID.add(1, ordering: .relaxed).newValue
     let isThere = try watchExistingFolder(of: engine, for: id)
     engine.state.withLock { state in
-      // Earlier changes are not news. The first look reports a failure to read.
+      // Earlier changes are not news. The first look reports a failed read.
       do throws(StoreError) { try engine.refresh(&state) } catch {}
       state.unreported = UnreportedChanges(
         id: id, wake: { [weak engine] in engine.map { $0.observation.scheduleLook($0) } },
@@ -89,7 +89,7 @@ final class EngineObservation: Sendable {
     old?.subscription.cancel()
   }
 
-  /// The folder is missing, or was moved or removed. Nothing can change until there is one.
+  /// The folder is missing, or was moved or removed. Nothing can change until it exists.
   private func watchAgain(_ engine: DefaultsEngine, for id: UInt64) {
     DetachedThread.start(after: Self.pauseWithoutFolder, on: queue) { [weak engine] in
       if let engine { engine.observation.tryToWatch(engine, for: id) }
@@ -100,7 +100,7 @@ final class EngineObservation: Sendable {
     guard engine.state.withLock({ $0.unreported?.id == id }) else { return }
     do throws(StoreError) { try watchFolder(of: engine, for: id) } catch { return watchAgain(engine, for: id) }
     noticeDifference(engine)
-    // The observation may have ended meanwhile, without a watch to end.
+    // The observation may have ended meanwhile, with no watch to end.
     if engine.state.withLock({ $0.unreported?.id != id }) { endWatch(of: id) }
   }
 
@@ -136,7 +136,7 @@ final class EngineObservation: Sendable {
       if isFailing.exchange(false, ordering: .relaxed) { changes.send(.access) }
       if !found.isEmpty { changes.send(.changes(found)) }
       if isOther { noticeDifference(engine) }
-      // It looks half written. If it stays so, no further event will come.
+      // It looks half written. If it stays so, no further event comes.
       if isSuspect { DetachedThread.start(after: CoarseClock.lookInterval, on: queue) { self.lookAgain(engine) } }
     } catch {
       // A read gets the error itself.

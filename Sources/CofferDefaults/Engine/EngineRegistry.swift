@@ -4,8 +4,8 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
-/// One engine for all stores of a process that can write a list: the kernel's lock belongs to an open file, so a second engine in
-/// one process would wait for the first. A store that only reads takes no lock, and has an engine of its own.
+/// One engine for all stores of a process that can write a list: the kernel's lock belongs to an open file, so a second
+/// engine would wait for the first. A read-only store takes no lock, and has its own engine.
 final class EngineLease: Sendable {
   let engine: DefaultsEngine
   private let key: EngineRegistry.Key?
@@ -15,7 +15,7 @@ final class EngineLease: Sendable {
     // The current directory may change.
     let path = FilePath(FileManager.default.currentDirectoryPath).pushing(path)
     let files = try ListFiles(resolving: path, makingFolder: options.access == .readWrite)
-    // One that only reads has no lock to wait for.
+    // A read-only one has no lock to wait for.
     guard options.isShared, options.access == .readWrite else {
       key = nil
       engine = try DefaultsEngine(files, from: path, options, until: deadline)
@@ -34,9 +34,9 @@ final class EngineLease: Sendable {
 }
 
 enum EngineRegistry {
-  /// Each fold replaces the list itself, so the folder identifies it.
+  /// Each fold replaces the list, so the folder identifies it.
   struct Key: Hashable {
-    // A forked child inherits the table, but must not use the engines in it.
+    // A forked child inherits the table, but must not use its engines.
     private let process: pid_t
     private let device: UInt64, inode: UInt64
     /// A folder that cannot be made has no identity.

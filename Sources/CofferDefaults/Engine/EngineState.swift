@@ -7,7 +7,7 @@ struct EngineState: ~Copyable {
   var weight = 0
   var isJournalled = false
   var batches = OpenBatches()
-  /// The journal is known up to here, which is the end of that record, and begins there.
+  /// The known end of the journal, the record that ends there, and the beginning.
   var seen = JournalWord.never
   var last = RecordLink()
   var start = 0
@@ -15,7 +15,7 @@ struct EngineState: ~Copyable {
   /// A failed fold raises it.
   var foldAt = JournalLayout.foldAt
 
-  /// A fold sets them free.
+  /// The bytes that a fold frees.
   var spentBytes: Int { seen.end - batches.preparedBytes }
   /// Room for outcomes, and for the records that a fold keeps.
   var keptBytes: Int { JournalLayout.keptForOutcomes + batches.preparedBytes }
@@ -26,7 +26,7 @@ struct EngineState: ~Copyable {
   var nextLook: UInt64 = 0
   /// Nil while nobody observes.
   var unreported: UnreportedChanges?
-  /// Unreadable once may be another program's write in progress, twice is damage.
+  /// The first unreadable list may be another program's write in progress; the second is damage.
   var suspect: ListFingerprint?
 
   mutating func begin(with content: consuming ListContent) {

@@ -15,8 +15,8 @@ struct Fold {
   ///   - scrubbing: also overwrites the older content of the journal and the last good copy. Every fold that finds the mark
   ///     ``/CofferStorage/ReservedName/scrubPending`` does so, because the process that set it may have died.
   ///   - telling: see ``DefaultsEngine/holdingLock(until:checkingName:keepingRemoved:telling:_:)``.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others after which every value is stored all the
-  ///   same; `.damaged`, `.readOnly`, `.closed`, `.moved`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others that leave every value stored;
+  ///   `.damaged`, `.readOnly`, `.closed`, `.moved`.
   func synchronize(scrubbing: Bool = false, telling: Bool = true) throws(StoreError) {
     do {
       try engine.holdingLock(checkingName: true, keepingRemoved: true, telling: telling) { (journal) throws(StoreError) in
@@ -27,7 +27,7 @@ struct Fold {
     }
   }
 
-  /// A failed fold loses no value, so an error of the system or the lock must not say that nothing was changed.
+  /// A failed fold loses no value, so an error of the system or the lock must not claim that nothing was changed.
   private func unfolded(_ error: StoreError) -> StoreError {
     guard error.underlying is Errno || error.kind == .busy else { return error }
     return StoreError(
@@ -36,8 +36,8 @@ struct Fold {
       underlying: error.underlying)
   }
 
-  /// A failure loses no acknowledged value: the journal keeps growing, and ``synchronize(scrubbing:)``, or a write once the
-  /// journal is full, reports the obstacle.
+  /// A failure loses no acknowledged value: the journal keeps growing, and ``synchronize(scrubbing:)``, or a write to a full
+  /// journal, reports the obstacle.
   func quietly(_ journal: Journal) {
     do { try run(journal) } catch {
       engine.state.withLock { $0.foldAt = $0.spentBytes + JournalLayout.foldAt }
@@ -69,7 +69,7 @@ struct Fold {
       try engine.state.withLock { (state) throws(StoreError) in
         try engine.append(.write([(ReservedName.scrubPending, nil)]), &state, journal)
       }
-      // So that the mark leaves the list too.
+      // Removes the mark from the list too.
       return try run(journal)
     }
     throw StoreError(
@@ -84,14 +84,14 @@ struct Fold {
 
   private static var attempts: Int { 8 }
 
-  /// Limits the committed batches whose names folds keep because the deciding store could not be written, to some 10 KiB of the
+  /// Limits the committed batches that folds keep because the deciding store could not be written, to about 10 KiB of the
   /// journal.
   private static var mostFinished: Int { 64 }
 
-  /// A fold that took longer, as in a process that was stopped meanwhile, is paced like one of five seconds.
+  /// A longer fold, such as in a stopped process, is paced like one of five seconds.
   private static let longestPaced: UInt64 = 5_000_000_000
 
-  /// In nanoseconds, of a fold by any process.
+  /// In nanoseconds, of the last fold by any process.
   var last: (age: UInt64, duration: UInt64) {
     engine.state.withLock { state in
       let age = CoarseClock.age(of: Int64(bitPattern: state.list.modified)) ?? .max  // Of no date, or of one to come.
@@ -117,11 +117,11 @@ struct Fold {
       values: state.values, encoding: state.encoding, list: state.list, pureWord: isPure ? state.seen : nil)
   }
 
-  /// Nil if the list is not the plan's any more.
+  /// Nil if the list is no longer the plan's.
   private func write(_ plan: Plan, _ journal: Journal) throws(StoreError) -> ListFingerprint? {
     let data = PropertyList.encode(plan.values, as: plan.encoding)
-    // After a power loss the journal must not hold less than the new list: a part of it, replayed over the list, would bring old
-    // values back.
+    // After a power loss the journal must not hold less than the new list: a part of it, replayed over the list, would
+    // restore old values.
     try journal.synchronize()
     let old = try FileStatus(at: engine.files.list)
     let mode = old?.permissions ?? 0o600
@@ -134,7 +134,8 @@ struct Fold {
       with: data.bytes, mode: mode, like: old,
       beforeRename: { (new) throws(StoreError) in
         engine.calls.reached?(.listWritten)
-        // Another journal at the name is folded under another lock: one fold would replace the other's list by an older one.
+        // Another journal at the name is folded under another lock: one fold would replace the other's list with an older
+        // one.
         if try Relocation(engine: engine).hasMoved(journal) { throw journal.overtaken }
         // A moment later another program's file may be at the path.
         list = ListFingerprint(new)
@@ -162,8 +163,7 @@ struct Fold {
     try journal.synchronize()
   }
 
-  /// Frees a long journal that has nothing for the list, because batches were dropped or a fold put kept records behind the
-  /// others.
+  /// Frees a long journal that has nothing for the list, because batches were dropped or a fold put kept records last.
   private func tidy(_ journal: Journal) throws(StoreError) {
     try journal.completeFold()
     let isLong = try engine.state.withLock { (state) throws(StoreError) in

@@ -11,7 +11,7 @@ final class IdleFold: Sendable {
 
   /// Long enough to join the writes of one user action.
   static let quiet: UInt64 = 250_000_000
-  /// Leaves the fold some of the second under steady writes.
+  /// Leaves the fold part of the second under steady writes.
   private static let longest: UInt64 = 750_000_000
   private static let longestPause: UInt64 = 60_000_000_000
   /// Under steady writes, folds of a large list take at most one part in this many.
@@ -30,7 +30,7 @@ final class IdleFold: Sendable {
     guard engine.options.withLock({ $0.foldsWhenIdle }), !isScheduled.exchange(true, ordering: .relaxed) else { return }
     firstWrite.store(now, ordering: .relaxed)
     do throws(StoreError) {
-      // Even without its stores, the engine lives until the fold is done.
+      // The engine lives until the fold is done, even without its stores.
       try DetachedThread.start(stackBytes: Self.stackBytes, place: engine.files.list) { [self] in
         var pause: UInt64? = Self.quiet
         while let wait = pause {
@@ -49,7 +49,7 @@ final class IdleFold: Sendable {
     let quietFor = now - min(now, lastWrite.load(ordering: .relaxed))
     let dirtyFor = now - min(now, firstWrite.load(ordering: .relaxed))
     let (foldAge, foldTime) = Fold(engine: engine).last
-    // A writer that waits for the lock looks idle too, and a fold would keep all others waiting.
+    // A writer that waits for the lock looks idle too, and a fold would delay all others.
     return foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
   }
 
@@ -57,8 +57,8 @@ final class IdleFold: Sendable {
   private func fold(_ engine: DefaultsEngine, after pause: UInt64) -> UInt64? {
     isScheduled.store(false, ordering: .relaxed)
     do { try Fold(engine: engine).synchronize(telling: false) } catch {
-      // A failure loses nothing, and the next synchronize() reports it. A passing cause, such as a full disk or a lock, is tried
-      // again: perhaps nobody writes any more.
+      // A failure loses nothing, and the next synchronize() reports it. Retry a passing cause, such as a full disk or a lock:
+      // there may be no later write.
       guard error.kind != .afterFork, error.kind != .closed, !isScheduled.exchange(true, ordering: .relaxed) else { return nil }
       return Self.pause(after: pause)
     }

@@ -68,7 +68,6 @@ struct ListRepair {
 enum Quarantine {
   private static let chunk = 1 << 16
 
-  /// Copies `file` durably, and returns the copy's path.
   @discardableResult
   static func keep(_ file: FilePath, _ calls: SystemCalls) throws(StoreError) -> FilePath {
     let source = calls.open(file.string, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)

@@ -2,12 +2,12 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The batches that the journal's records name: open ones, and committed ones whose names another store may still remember.
+/// The batches in the journal's records: open ones, and committed ones that another store may still remember.
 struct OpenBatches {
   /// Without an outcome in the journal, oldest first.
   private(set) var prepared: [Record.Prepared] = []
   private(set) var preparedBytes = 0
-  /// Committed, oldest first: the deciding store may still remember them.
+  /// Committed, oldest first.
   private(set) var finished: [(id: TransactionID, place: String)] = []
   /// These names have their old values until the outcome is known.
   private var undecided: [String: TransactionID] = [:]
@@ -41,7 +41,6 @@ struct OpenBatches {
     for change in batch.changes { undecided[change.name] = batch.id }
   }
 
-  /// Nil if `id` is not a prepared batch.
   mutating func commit(_ id: TransactionID) -> Record.Prepared? {
     guard let batch = settle(id) else { return nil }
     finished.append((id, batch.place))
@@ -62,7 +61,7 @@ struct OpenBatches {
 
   // MARK: Outcomes
 
-  /// Leaves out failed lookups until it is time to ask again, so that not every write asks.
+  /// Omits failed lookups until the next attempt is due.
   func toResolve(_ now: UInt64) -> [Record.Prepared] {
     prepared.filter { unresolvable[$0.id] == nil || now >= nextResolution }
   }
@@ -84,7 +83,6 @@ struct OpenBatches {
 
   // MARK: Committed ones
 
-  /// Their deciding stores have forgotten `ids`.
   mutating func forget(_ ids: Set<TransactionID>) { finished.removeAll { ids.contains($0.id) } }
   mutating func forgetFinished() { finished = [] }
   mutating func keepFinished(_ count: Int) { finished = finished.suffix(count) }

@@ -3,15 +3,15 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// Batches that depend on a decision made in another store.
+/// Batches that depend on another store's decision.
 struct PreparedBatches {
   let engine: DefaultsEngine
 
-  /// Makes `changes` durable as prepared, makes the decision, and lets them take effect.
+  /// Prepares `changes` durably, makes the decision, and applies them.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.conflict` before anything is written; the error of `decision`, when the changes
-  ///   are dropped; `.pending` when the decision was made and the journal could not record it, or when nobody can say now whether
-  ///   it was made. The next process that takes the lock finishes the batch.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.conflict` before anything is written; the error of `decision`, when the
+  ///   changes are dropped; `.pending` when the decision was made and the journal could not record it, or when nobody can
+  ///   tell now whether it was made. The next process that takes the lock finishes the batch.
   func commit(
     _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?], decision: Decision
   ) throws(StoreError) {
@@ -27,7 +27,7 @@ struct PreparedBatches {
       guard !effective.isEmpty else { return try engine.deciding.make(decision, nil) }
       let batch = Record.Prepared(id: id, place: decision.place, changes: effective, cause: cause)
       try prepare(batch, journal)
-      // There is no way back after the decision.
+      // The decision cannot be undone.
       guard try !Relocation(engine: engine).hasMoved(journal) else {
         abandon(id, journal)
         throw journal.overtaken
@@ -40,7 +40,7 @@ struct PreparedBatches {
     engine.idle.wrote(engine)
   }
 
-  /// Used where nothing can be written. Holds the lock, if there is a journal to lock.
+  /// Used when nothing can be written. Holds the lock, if there is a journal to lock.
   func compare(_ expectations: [String: PlainForm?], then decision: Decision?) throws(StoreError) {
     try engine.checkProcess()
     try engine.deciding.check(engine.files.list.string)
@@ -61,7 +61,7 @@ struct PreparedBatches {
 
   private func prepare(_ batch: Record.Prepared, _ journal: Journal) throws(StoreError) {
     try engine.state.withLock { (state) throws(StoreError) in
-      // Once the decision is made, a full disk must not stand in the way.
+      // After the decision a full disk must not be in the way.
       try journal.reserve(state.seen.end + Record.prepare(batch).count + Record.commit(batch.id).count)
       try engine.append(.prepare(batch), &state, journal)
     }
@@ -72,7 +72,7 @@ struct PreparedBatches {
     engine.calls.reached?(.prepared)
   }
 
-  /// Returns if a decision whose call failed was made durably all the same.
+  /// Returns if a decision was made durably although its call failed.
   private func judge(_ batch: Record.Prepared, _ error: StoreError, _ journal: Journal) throws(StoreError) {
     guard error.kind == .outcomeUnknown else {
       abandon(batch.id, journal)
@@ -92,11 +92,11 @@ struct PreparedBatches {
       cure: "try again", underlying: error)
   }
 
-  /// If even this cannot be written, the next process finds no decision and drops the batch. The caller gets the decision's
+  /// If even this cannot be written, the next process finds no decision and drops the batch. Callers get the decision's
   /// error.
   private func abandon(_ id: TransactionID, _ journal: Journal) {
     do { try engine.state.withLock { (state) throws(StoreError) in try engine.append(.drop(id), &state, journal) } } catch {}
-    // Otherwise a program whose transactions fail again and again would fill the journal.
+    // Otherwise a program with repeatedly failing transactions would fill the journal.
     foldIfWanted(journal)
   }
 
@@ -140,7 +140,7 @@ struct PreparedBatches {
   private func resolve(_ batch: Record.Prepared, _ journal: Journal) throws(StoreError) {
     let (decisions, place) = (try decisions(on: batch), batch.place)
     guard journal.isWritable else {
-      // A reader records nothing. Without a record, the other store shows its old values too.
+      // A reader records nothing. Without a record, the other store also shows its old values.
       let outcome = try decisions.outcome(batch.id, place)
       return engine.state.withLock { state in
         state.batches.learn(batch.id)
@@ -169,10 +169,10 @@ struct PreparedBatches {
       cure: "open a router over the domain and the vault at that place")
   }
 
-  /// Makes the deciding stores forget the batches in `ids`, or those that the journal has as committed. The batches' changes are
-  /// durable: a store that forgot too early would leave a batch to be dropped.
+  /// Makes the deciding stores forget the batches in `ids`, or all committed ones. Their changes must be durable, or a batch
+  /// would be dropped.
   ///
-  /// Never throws: a remaining record says nothing of items, and is forgotten after a later fold.
+  /// Never throws: a remaining record reveals nothing about items, and is forgotten after a later fold.
   func forgetFinished(_ ids: Set<TransactionID>? = nil) {
     guard let decisions = engine.options.withLock({ $0.decisions }) else { return }
     let finished = engine.state.withLock { state in state.batches.finished.filter { ids?.contains($0.id) ?? true } }
@@ -189,8 +189,8 @@ struct PreparedBatches {
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
       guard let journal = writer.journal, try journal.tryLock() else { return }
       defer { journal.unlock() }
-      // Its batches are in another journal. If they were settled here, their outcome would be forgotten before that journal has
-      // it, and they would be dropped there.
+      // Its batches are in another journal. If they were settled here, their outcome would be forgotten before that journal
+      // has it, and they would be dropped there.
       guard try !Relocation(engine: engine).hasMoved(journal) else { return engine.state.withLock { $0.nextLook = 0 } }
       try resolve(journal)
       if journal.isWritable { Fold(engine: engine).finishScrubbing(journal) }

@@ -5,8 +5,8 @@ internal import SystemPackage
 
 /// Follows a journal whose name was removed, given to another file or overwritten, and a list whose links lead elsewhere.
 ///
-/// The user who replaced the files has decided: Coffer writes nothing over them. It remakes a journal that was only deleted, from
-/// the old content. A process that knows an acknowledged value which the current files lack throws once, at its next write.
+/// The user who replaced the files has decided: Coffer overwrites none of them. It remakes a deleted journal from the old
+/// content. A process that knows an acknowledged value which the current files lack throws once, at its next write.
 ///
 /// `Tests/Models` has the rules, and the histories that refuted simpler ones.
 struct Relocation {
@@ -35,10 +35,8 @@ struct Relocation {
     try ListFiles(resolving: engine.origin, makingFolder: makingFolder)
   }
 
-  /// Switches a reader to the current files. A reader never waits: while a lock or a full disk is in the way, its knowledge stays
-  /// valid.
-  ///
-  /// A forked child must not release its parent's locks, so it keeps its knowledge too.
+  /// Switches a reader to the current files. A reader never waits: during a lock or a full disk its knowledge stays valid. So
+  /// does a forked child's, which must not release its parent's locks.
   func follow() throws(StoreError) {
     guard engine.isOfThisProcess else { return }
     _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
@@ -52,8 +50,8 @@ struct Relocation {
     }
   }
 
-  /// A held lock, a full disk or another replacement are left to other calls. A process that could not make a journal when it
-  /// opened the domain keeps reading if it still cannot.
+  /// Leaves a held lock, a full disk or another replacement to other calls. A process that never could make a journal keeps
+  /// reading if it still cannot.
   private func mayPass(_ error: StoreError, hasJournal: Bool) throws(StoreError) -> Bool {
     let isWaited = [.busy, .noSpace, .moved].contains(error.kind)
     if hasJournal || engine.isReadOnly { return hasJournal && isWaited }
@@ -61,8 +59,8 @@ struct Relocation {
     return try FileStatus(ofLinkAt: engine.files.journal) == nil
   }
 
-  /// Returns the journal at the name, locked if it can be written. A reader gets nil if there is none, or if it stays with the
-  /// old one.
+  /// Returns the journal at the name, locked if it can be written. A reader gets nil if there is none, or if it keeps the old
+  /// one.
   func exchange(
     _ writer: inout DefaultsEngine.WriterState, until deadline: LockDeadline?, isReader: Bool = false
   ) throws(StoreError) -> Journal? {
@@ -74,7 +72,7 @@ struct Relocation {
       var mayMake = true
       if let old, isForWriting {
         mayMake = try !makeAnew(old, again: patience.isOver, in: files, until: deadline)
-        // Processes that have the successor open are about to make the next one.
+        // Processes that have the successor open will soon make the next one.
         if !patience.isOver, try old.isItself, try old.memory.load(.successor) != 0,
           try FileStatus(ofLinkAt: files.journal) == nil
         {
@@ -111,12 +109,12 @@ struct Relocation {
     }
   }
 
-  /// Makes a journal from the content of `old`, if the journal was deleted: the folder is the same one and has no file at the
+  /// Makes a journal from the content of `old`, if the journal was deleted: the folder is the same one, without a file at the
   /// name.
   ///
   /// - Parameter again: also if a successor was made and deleted before anybody had opened it.
-  /// - Returns: whether a missing journal must be made from `old`. An empty one would look replaced to all processes that know
-  ///   values.
+  /// - Returns: whether a missing journal must be made from `old`. An empty one would look replaced to all processes that
+  ///   know values.
   private func makeAnew(
     _ old: Journal, again: Bool, in files: ListFiles, until deadline: LockDeadline?
   ) throws(StoreError) -> Bool {
@@ -179,7 +177,7 @@ struct Relocation {
       if files.list != engine.files.list { state.unreported?.noteMove() }
       engine.location.withLock { $0 = files }
       state.journal = new
-      // Even a read-only one: its prepared batches must not be settled in the old one. The next write looks for a writable one.
+      // Even a read-only one: its batches must not be settled in the old one. The next write looks for a writable one.
       writer.journal = new
       state.seen = .never
       if new == nil { state.nextLook = 0 }
@@ -201,13 +199,13 @@ struct Relocation {
       if try old.memory.use == .removed { return nil }
       let successor = try old.memory.load(.successor), generation = new.number.load(ordering: .relaxed) &- successor
       if successor != 0, generation < Self.mostHeirs { return nil }
-      // Unreadable parts are known to other processes, or to none.
+      // Either other processes know the unreadable parts, or nobody does.
       do throws(StoreError) { whole = try Replay(engine: engine).finish(&state, old) && !isSame ? old : nil } catch {}
     }
     return Knowledge(values: state.values, prepared: state.batches.prepared, whole: whole)
   }
 
-  /// Deletions that a process may sleep through.
+  /// The most deletions that a process may miss.
   private static let mostHeirs: UInt64 = 1 << 20
 
   /// Notes the known values that are missing. The caller holds the lock of `journal`.
@@ -215,7 +213,7 @@ struct Relocation {
     guard let known = writer.known else { return }
     // Prepared batches of the new file belong to it, with either outcome.
     let there = try engine.state.withLock { (state) throws(StoreError) in
-      // If the new file could not be read at first, the knowledge is still that of the old one.
+      // If the new file could not be read at first, the knowledge is still the old one's.
       try engine.refresh(&state)
       return Set(state.batches.prepared.map(\.id) + state.batches.finished.map(\.id))
     }
@@ -252,6 +250,6 @@ struct Relocation {
       cure: "look at what is there, and set these keys again where you need to; nothing was changed")
   }
 
-  /// A message has no room for more.
+  /// The most names in a message.
   private static let mostNames = 50
 }

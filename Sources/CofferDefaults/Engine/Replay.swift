@@ -17,8 +17,8 @@ struct Replay {
     if try journal.memory.isRetired() { state.nextLook = 0 }
   }
 
-  /// Applies the rest of a journal that is no longer current, without the list, which may be another one; false if the known
-  /// values may be older than its records.
+  /// Applies the rest of a journal that is out of use, and reads the list only if it still belongs to the journal. False if the
+  /// known values may be older than the journal's records.
   func finish(_ state: inout EngineState, _ journal: Journal) throws(StoreError) -> Bool {
     var isWhole = true
     let word = try journal.wholeWord()
@@ -44,7 +44,7 @@ struct Replay {
         try journal.checkFormat()
         if try followFold(&state, journal, word) { continue }
         let content = try ListContent.readPatiently(engine.files.list, engine.calls)
-        // Both may have been replaced: the old knowledge is compared with them first.
+        // Both may have been replaced: compare the old knowledge with them first.
         if state.seen != .never, try Relocation(engine: engine).hasMoved(journal) { throw journal.overtaken }
         if try reload(&state, content) { return }
       } else if try readTail(&state, journal, to: word) {
@@ -55,17 +55,17 @@ struct Replay {
       .busy, "the journal is folded faster than it can be read", place: journal.path.string, cure: "try again")
   }
 
-  /// Folds between two looks before a reader gives up.
+  /// Folds between two looks before a reader stops trying.
   static var attempts: Int { 64 }
 
-  /// False when a fold came in between.
+  /// False after a fold in between.
   private func readTail(
     _ state: inout EngineState, _ journal: Journal, to word: JournalWord
   ) throws(StoreError) -> Bool {
     try journal.withRecords(state.seen.end..<word.end) { (bytes) throws(StoreError) in
       guard try journal.word().epoch == word.epoch else { return false }
       apply(bytes, &state)
-      // Within an epoch, committed bytes are never written again.
+      // Within an epoch, committed bytes are never rewritten.
       guard state.seen == word else { throw journal.torn }
       return true
     }
@@ -92,7 +92,7 @@ struct Replay {
     }
     if state.seen != folded {
       let isComplete = try journal.withRecords(state.seen.end..<folded.end) { (bytes) throws(StoreError) in
-        // New records overwrite the folded ones from the front; records further back remain.
+        // New records overwrite the folded ones from the front; later ones remain.
         let now = try journal.word()
         guard now.epoch == word.epoch, now.end <= state.seen.end else { return false }
         apply(bytes, &state)
@@ -114,13 +114,13 @@ struct Replay {
     return true
   }
 
-  /// False when a fold came in between.
+  /// False after a fold in between.
   func reload(_ state: inout EngineState, _ content: consuming ListContent) throws(StoreError) -> Bool {
     guard let journal = state.journal else {
       state.begin(with: content)
       return true
     }
-    // A fold between the two leaves a list that is newer than these records, and they say the same.
+    // A fold between the two leaves a list newer than these records, with the same values.
     let word = try journal.wholeWord()
     let start = try journal.memory.start(of: word), seed = try journal.memory.seed(of: word.epoch)
     guard start <= word.end else {
@@ -145,8 +145,8 @@ struct Replay {
     return try readTail(&state, journal, to: word)
   }
 
-  /// The writer's numbers may be this process's own, if another of its engines or a process of another container wrote: this
-  /// engine's own records never come from the file.
+  /// The writer's numbers may equal this process's own, if another of its engines or a process of another container wrote.
+  /// This engine's own records never come from the file.
   private func author(_ bytes: UnsafeRawBufferPointer) -> UnreportedChanges.Author {
     let author = Record.writer(bytes)
     let isHere =
@@ -156,14 +156,13 @@ struct Replay {
   }
 }
 
-/// Finds changes by programs that know nothing of the journal's lock.
+/// Finds changes by programs that do not know the journal's lock.
 struct ForeignChanges {
   let engine: DefaultsEngine
 
-  /// Looks whether another program removed or overwrote the journal, or rewrote the list.
+  /// Checks whether another program removed or overwrote the journal, or rewrote the list.
   ///
-  /// - Throws: ``Journal/overtaken`` before anything of the list is known; `.moved` too if there was no journal, and there may be
-  ///   one now.
+  /// - Throws: ``Journal/overtaken`` before it learns anything of the list; `.moved` if there may now be a first journal.
   func look(_ state: inout EngineState, _ now: UInt64, following: Bool) throws(StoreError) {
     state.nextLook = state.journal == nil ? 0 : now + CoarseClock.lookInterval
     if following {
@@ -193,7 +192,7 @@ struct ForeignChanges {
     }
   }
 
-  /// A journal can perhaps be made at the origin's current target.
+  /// Whether a journal might be made at the origin's current target.
   private func mayHaveJournal() throws(StoreError) -> Bool {
     let files = engine.files
     if engine.isReadOnly { return true }

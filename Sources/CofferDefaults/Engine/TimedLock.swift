@@ -3,14 +3,14 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// Waits as long as the file's lock does. A thread whose turn does not come gets the error on time, without waiting for those
-/// before it.
+/// Waits as long as the file's lock does. A thread without a turn gets the error on time, without waiting for those before
+/// it.
 struct TimedLock<Value: ~Copyable>: ~Copyable {
   private let value: Mutex<Value>
 
   init(_ initial: consuming sending Value) { value = Mutex(initial) }
 
-  /// - Parameter deadline: until when to wait, here and in later steps; by default ``FileLock/patience`` from the call on.
+  /// - Parameter deadline: the end of the wait, here and in later steps; by default ``FileLock/patience`` from the call on.
   /// - Parameter busy: the error for a wait in vain.
   /// - Parameter body: gets the deadline if there was a wait already.
   @inline(__always)
@@ -27,7 +27,6 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
     try withLock(busy: { FileLock.busy(FilePath("this process"), nil) }) { (value, _) throws(StoreError) in try body(&value) }
   }
 
-  /// Nil if somebody else holds the lock.
   @inline(__always)
   func withLockIfAvailable<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result? {
     try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value) }

@@ -1,19 +1,18 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Kept under the state's lock, only while somebody observes.
+/// Kept under the state's lock, only during observation.
 struct UnreportedChanges {
   struct Author {
     var cause = Record.Cause.write
     let origin: Change.Origin
 
     static let here = Author(origin: .thisProcess)
-    /// A writer who left a new list and no record.
+    /// A writer who left a new list without a record.
     static let unknown = Author(origin: .otherProcess(id: nil))
   }
 
   private struct Entry {
-    /// The last reported value.
     let before: PlainForm?
     let author: Author
     let number: UInt64
@@ -21,13 +20,13 @@ struct UnreportedChanges {
 
   /// The period of observation.
   let id: UInt64
-  /// Of the record that is being applied.
+  /// The author of the record being applied.
   var author = Author.here
   private let wake: @Sendable () -> Void
   private let moved: @Sendable () -> Void
   private var entries: [String: Entry] = [:]
   private var lastNumber: UInt64 = 0
-  /// The values before the list was read anew. Differences are found when changes are reported.
+  /// The values before the list was reread. The report finds the differences.
   private var former: [String: PlainForm]?
 
   /// `wake` is called, under the lock, at the first change after each ``take(now:)``, and `moved` when other files must be
@@ -52,7 +51,7 @@ struct UnreportedChanges {
     if former == nil { former = values }
   }
 
-  /// Oldest first: each name once, with its last author. Names that have their old value again are left out.
+  /// Oldest first: each name once, with its last author, unless it has its old value again.
   mutating func take(now values: [String: PlainForm]) -> [Change] {
     if let former { noteDifferences(former, values) }
     former = nil
@@ -88,8 +87,7 @@ extension EngineState {
   mutating func noteChange(of name: String) { unreported?.note(name, from: values[name]) }
 }
 
-/// Turns changes of a store's files into changes for its readers: names without the prefix, and whether a read now returns
-/// something else.
+/// Turns changes of a store's files into changes for its readers: names without the prefix, and whether a read now differs.
 struct LayeredChanges: Sendable {
   let prefix: String
   let arguments: LaunchArguments

@@ -68,10 +68,10 @@ struct ByteReader {
   }
 }
 
-/// Tells a complete journal record from a torn or stale one. It is no defense against intent.
+/// Tells a complete journal record from a torn or stale one. It does not protect against intent.
 ///
-/// A 128-bit product mixes in each eight bytes, and its halves are folded together. The seed holds the epoch and the checksum of
-/// the record before, so that no record from before a fold, or behind other bytes, passes for a present one.
+/// A 128-bit product mixes in each eight bytes, and its halves are folded together. The seed holds the epoch and the previous
+/// record's checksum, so that no record from before a fold, or after other bytes, passes.
 enum Checksum {
   private static let first: UInt64 = 0xA076_1D64_78BD_642F
   private static let second: UInt64 = 0xE703_7ED1_A0B4_28DB

@@ -1,7 +1,7 @@
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The journal's encoding of values: a tag, then the content, with its length in front if that varies.
+/// A value in the journal: a tag, then the content, preceded by its length if that varies.
 enum FormCodec {
   private enum Tag: UInt8 {
     case removed, no, yes, integer, unsigned, real, string, date, data, array, dictionary
@@ -57,7 +57,7 @@ enum FormCodec {
     case .unsigned: return input.number(UInt64.self).map { .unsigned($0) }
     case .real: return input.number(UInt64.self).map { .real(Double(bitPattern: $0)) }
     case .date:
-      // Folded into a list, a date that is no number would make the whole list unreadable.
+      // A date that is no number would make the whole list unreadable after a fold.
       guard let seconds = input.number(UInt64.self).map(Double.init(bitPattern:)), seconds.isFinite else { return nil }
       return .date(Date(timeIntervalSinceReferenceDate: seconds))
     case .string: return input.text().map { .string($0) }

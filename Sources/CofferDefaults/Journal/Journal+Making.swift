@@ -3,11 +3,12 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-// A journal gets its name only once it is whole and durable: an empty or short file there is damage, never the result of a death.
+// A journal gets its name only once it is whole and durable: an empty or short file there is damage, never the result of a
+// crash.
 extension Journal {
   /// Makes an empty journal at `path`, or finds another process's; false if this user may not.
   ///
-  /// - Parameter old: a deleted journal whose lock the caller holds, and whose content the new one gets.
+  /// - Parameter old: a deleted journal whose lock the caller holds. The new one gets its content.
   static func make(
     at path: FilePath, of old: Journal? = nil, _ calls: SystemCalls, until deadline: LockDeadline?
   ) throws(StoreError) -> Bool {
@@ -20,7 +21,7 @@ extension Journal {
     try check(status, draft)
     try FileLock.acquire(fd, calls, place: draft, until: deadline) { nil }
     defer { FileLock.release(fd, calls) }
-    // The holder of this file's lock is the only maker. An earlier holder may have given the file the journal's name.
+    // Only the holder of this file's lock makes a journal. An earlier holder may have renamed the file to the journal's name.
     guard let named = try FileStatus(ofLinkAt: draft), named.isSameFile(as: status) else { return true }
     do throws(StoreError) {
       if try FileStatus(ofLinkAt: path) == nil {
@@ -51,7 +52,7 @@ extension Journal {
       (.allocated, UInt64(room(for: head))), (.use, JournalUse.current.field), (.unsynced, 0), (.successor, 0),
       (.device, file.device), (.inode, file.inode),
       (.number, number), (.holder, UInt64(UInt32(bitPattern: getpid()))),
-      // Of no boot: the first opener makes its name durable too.
+      // No boot: the first opener also makes the name durable.
       (.bootHigh, 0), (.bootLow, 0),
     ]
     if old == nil {
@@ -59,7 +60,7 @@ extension Journal {
         (.magic, JournalLayout.magic), (.version, JournalLayout.version), (.word, JournalWord(epoch: 1, end: 0).rawValue),
       ]
       for field in [JournalLayout.Field.evenStart, .oddStart] { fields.append((field, CheckedNumber(0, in: field).rawValue)) }
-      // Keeps records of an unfinished journal of this name from following.
+      // So that records of an unfinished journal of this name do not follow.
       for field in [JournalLayout.Field.evenSeed, .oddSeed] {
         fields.append((field, CheckedNumber(.random(in: 0 ... .max), in: field).rawValue))
       }

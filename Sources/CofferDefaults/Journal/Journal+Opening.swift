@@ -4,13 +4,13 @@ internal import Synchronization
 internal import SystemPackage
 
 extension Journal {
-  /// Opens the journal of `files`, or makes it. Gives a journal that another program is writing a moment to become whole.
+  /// Opens the journal of `files`, or makes it. A journal that another program is writing gets a moment to become whole.
   ///
   /// - Parameter mayMake: whether to make a missing journal. Otherwise `.moved` is thrown.
-  /// - Parameter overwritten: a journal that is known to have been overwritten.
+  /// - Parameter overwritten: a journal known to have been overwritten.
   /// - Returns: nil when there is none and the place is read-only.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`,
-  ///   `.newerFormat`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others;
+  ///   `.damaged`, `.newerFormat`.
   static func open(
     of files: ListFiles, forWriting: Bool, mayMake: Bool = true, calls: SystemCalls, until deadline: LockDeadline? = nil,
     overwritten: Journal? = nil
@@ -60,7 +60,7 @@ extension Journal {
   }
 
   static let openFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
-  /// The errors of open(2) where this process may not write.
+  /// The errors of open(2) when this process may not write.
   static let refusals = [-EACCES, -EPERM, -EROFS]
 
   static func check(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
@@ -77,15 +77,15 @@ extension Journal {
     if let refusal { throw StoreError(.denied, refusal.what, place: path.string, cure: refusal.cure) }
   }
 
-  /// A journal gets its name only with its first room for records, durably, and never shrinks: not even a power loss explains a
-  /// shorter one. (Reading behind a file's end would end the process.)
+  /// A journal gets its name only with its first room for records, durably, and never shrinks. Even a power loss does not
+  /// explain a shorter one. (Reading past a file's end would crash the process.)
   private static func checkSize(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
     guard status.size < JournalLayout.smallestBytes else { return }
     throw StoreError(
       .damaged, "the journal has \(status.size) bytes, fewer than any journal has", place: path.string, cure: damageCure)
   }
 
-  /// As a file is while it is copied.
+  /// True for a file in the middle of being copied.
   private static func isUnfinished(_ fd: Int32, _ status: FileStatus, _ calls: SystemCalls) -> Bool {
     guard status.size >= JournalLayout.smallestBytes else { return true }
     var magic: UInt64 = 0
@@ -111,11 +111,10 @@ extension Journal {
     }
     try checkFormat()
     try nameHolder()
-    // To processes that still have it open, a copy, or a file that somebody has put back, is another journal.
+    // To processes that still have it open, a copy, or a restored file, is another journal.
     var isForeign = use == .givenUp
     if try !memory.isOf(file) { isForeign = true }
-    // The second process finds the number that the first one gave. A smaller number came with bytes that were written over it
-    // again.
+    // The second process finds the first one's number. A smaller number means that the file was overwritten again.
     if let overwritten, overwritten.file.isSameFile(as: file) {
       let step = try overwritten.memory.load(.number) &- overwritten.number.load(ordering: .relaxed)
       if Int64(bitPattern: step) <= 0 { isForeign = true }
@@ -149,11 +148,11 @@ extension Journal {
 
   static let damageCure = "restore the file, or delete it to lose what was not yet in the property list"
 
-  /// After a power loss the word on disk may be older or newer than the records: the checksums show how far they reach. If a
-  /// copy's header and records are of two moments, only the list counts.
+  /// After a power loss the word on disk may be older or newer than the records; the checksums show how far they reach. If a
+  /// copy's header and records differ in age, only the list counts.
   private func repair(_ isForeign: Bool) throws(StoreError) {
     let word = try wholeWord()
-    // Read after the word: others may take room meanwhile before they say so.
+    // Read after the word: others may reserve space before they record it.
     let status = try FileStatus(of: fd, place: path)
     let size = status.size
     if !isForeign, BootID.current.isKnown, try memory.boot == .current { return try check(word, status) }
@@ -168,27 +167,27 @@ extension Journal {
     }
     try memory.store(Self.trusted(size), .allocated)
     try memory.publish(found)
-    // If the system does not tell its boot, the bytes behind may be all that a power loss left.
+    // If the system does not tell its boot, the bytes after the end may be remains of a power loss.
     try completeFold()
     try wipe(end..<max(end, room))
     try synchronize()
-    // A journal that is durable under no name would take a prepared batch with it. Its maker may have died before this step.
+    // A journal without a durable name would take a prepared batch with it. Its maker may have died before this step.
     try AtomicFile.synchronizeFolder(of: path, calls)
     // Last: until then every opener repeats the repair.
     try memory.store(BootID.current.high, .bootHigh)
     try memory.store(BootID.current.low, .bootLow)
   }
 
-  /// Overwrites the bytes behind the last whole record. They may hold records of this epoch behind a torn one. A new record of
-  /// the same length would make them follow again, and the next power loss would bring them back over newer values.
+  /// Overwrites the bytes after the last whole record. A torn record may hide later ones of this epoch. A new record of the
+  /// same length would link to them again, and the next power loss would restore them over newer values.
   ///
-  /// Zeros that are there already may not be on the disk, if a sync failed.
+  /// Existing zeros may not be on the disk, if a sync failed.
   private func wipe(_ range: Range<Int>) throws(StoreError) {
     let isDoubtful = try memory.load(.unsynced) != 0
     if isDoubtful { try reserve(range.upperBound) }
     var begin = range.lowerBound
     while begin < range.upperBound {
-      // A store into a hole, which a copied file may have, ends the process if the disk is full.
+      // A store into a hole, which a copied file may have, crashes the process if the disk is full.
       let end = min((begin / Self.blockBytes + 1) * Self.blockBytes, range.upperBound)
       let isBlank = try withRecords(begin..<end) { (bytes) throws(StoreError) in bytes.allSatisfy { $0 == 0 } }
       if isDoubtful || !isBlank {
@@ -202,7 +201,7 @@ extension Journal {
 
   private static let blockBytes = 4096
 
-  /// Without a power loss, committed bytes are there.
+  /// Without a power loss, committed bytes are present.
   private func check(_ word: JournalWord, _ status: FileStatus) throws(StoreError) {
     let size = status.size
     guard word.end + JournalLayout.headerBytes <= size else {
@@ -210,13 +209,13 @@ extension Journal {
         .damaged, "the journal ends at byte \(size) and holds \(word.end + JournalLayout.headerBytes)", place: path.string,
         cure: Self.damageCure)
     }
-    // A store into a hole, or behind the end, of a copied or shortened file would end the process.
+    // A store into a hole, or past the end, of a copied or truncated file would crash the process.
     guard isWritable else { return }
     let allocated = Int(clamping: try memory.load(.allocated))
     if allocated > min(size, status.blockBytes) { try memory.store(Self.trusted(size), .allocated) }
   }
 
-  /// The bytes of a file of `size` that certainly have blocks, if it may be a copy: copying tools make holes of unwritten parts.
+  /// The bytes of a file of `size` that certainly have blocks, even in a copy: copying tools make holes of unwritten parts.
   /// Reserving existing blocks costs next to nothing.
   private static func trusted(_ size: Int) -> UInt64 {
     #if canImport(Darwin)

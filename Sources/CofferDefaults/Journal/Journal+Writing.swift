@@ -26,7 +26,7 @@ extension Journal {
     )
   }
 
-  /// - Parameter kept: bytes to leave free behind the record.
+  /// - Parameter kept: bytes to leave free after the record.
   @inline(__always)
   func append(
     _ count: Int, after word: JournalWord, keeping kept: Int, _ encode: (UnsafeMutableRawBufferPointer) -> RecordLink
@@ -39,7 +39,7 @@ extension Journal {
     calls.reached?(.recordCopied)
     let new = word.advanced(by: count)
     try memory.publish(new)
-    // Another program has just overwritten the record or cut it off.
+    // Another program has just overwritten or truncated the record.
     guard try !isReplaced(new, last) else {
       if try isItself { try memory.publish(word) }
       throw overtaken
@@ -49,9 +49,9 @@ extension Journal {
 
   /// Makes the records and the word durable.
   ///
-  /// After a failed sync the kernel counts the pages as written, and the next sync succeeds without writing them. So the header
-  /// says, from before a sync until one has succeeded, that there may be such pages. The next process that syncs first stores
-  /// everything that counts once more.
+  /// After a failed sync the kernel counts the pages as written, and the next sync succeeds without writing them. So the
+  /// header marks such pages from before a sync until one has succeeded. The next process that syncs first stores all valid
+  /// bytes again.
   ///
   /// Source: fsync(2), under EIO.
   func synchronize() throws(StoreError) {
@@ -63,12 +63,12 @@ extension Journal {
     try memory.store(0, .unsynced)
   }
 
-  /// An epoch that a fold has begun is not durable yet.
+  /// A fold has begun an epoch that is not durable yet.
   static let unsyncedEpoch: UInt64 = 2
 
-  /// Makes the epoch durable if its fold died, or failed, before that. No record may be written before: it replaces one of the
-  /// previous epoch. If a power loss brought that epoch's header back, some of its records would count again, with values older
-  /// than the list's.
+  /// Makes the epoch durable if its fold died or failed before that. It must come before any new record, which overwrites one
+  /// of the previous epoch. If a power loss restored that epoch's header, some of its records, older than the list, would
+  /// count again.
   @inline(__always)
   func completeFold() throws(StoreError) {
     if try memory.load(.unsynced) == Self.unsyncedEpoch { try synchronize() }

@@ -15,13 +15,13 @@ final class Journal: Sendable {
   let calls: SystemCalls
   private let process = UInt64(UInt32(bitPattern: getpid()))
   let folder: FileStatus?
-  /// Its number when it was opened. If the file has another, it was overwritten or cut short.
+  /// The header's number at opening. Another number means that the file was overwritten or truncated.
   let number = Atomic<UInt64>(0)
-  /// Whether it is known to be no longer at work.
+  /// Whether it is known to be out of use.
   let isOver = Atomic(false)
-  /// A mapping may be read this far.
+  /// The end of the readable part of the mapping.
   private let knownBytes = Atomic<Int>(0)
-  /// The word of a journal that this process may not repair; zero if the file's own counts.
+  /// The word of a journal that this process may not repair, else zero.
   let scanned = Atomic<UInt64>(0)
 
   init(_ fd: Int32, _ file: FileStatus, path: FilePath, isWritable: Bool, calls: SystemCalls) throws(StoreError) {
@@ -57,12 +57,12 @@ final class Journal: Sendable {
 
   /// Releases the lock, and notifies watchers.
   ///
-  /// A watcher sets a flag in the header and then reads the word; a writer stores the word and then reads the flag. One sees the
-  /// other's store if no load overtakes the same thread's store: the watcher's is an atomic exchange, and the writer makes a
-  /// system call in between, in which the kernel takes a spin lock. So writers pay one load while nobody watches.
+  /// A watcher sets a flag in the header and then reads the word; a writer stores the word and then reads the flag. One sees
+  /// the other's store if no load overtakes the same thread's store: the watcher's is an atomic exchange, and the writer
+  /// makes a system call in between, in which the kernel takes a spin lock. So writers pay one load while nobody watches.
   ///
-  /// The ringing writer clears the flag, and the watcher sets it again when it wakes: many writes cost few bells, and a watcher
-  /// that died costs one. A writer that dies before it rings closes the file, which file watches report too.
+  /// The ringing writer clears the flag, and the watcher sets it again when it wakes: many writes cost few bells, and a dead
+  /// watcher costs one. A writer that dies before it rings closes the file, which file watches report.
   @inline(__always)
   func unlock() {
     FileLock.release(fd, calls)
@@ -84,10 +84,10 @@ final class Journal: Sendable {
     do { return UInt32(truncatingIfNeeded: try memory.load(.holder)) } catch { return nil }  // Only a name for a message.
   }
 
-  /// Whether to open the journal anew: it was given up or overwritten, lost its name, or was repaired since this reader could
+  /// Whether to reopen the journal: it was given up or overwritten, lost its name, or was repaired since this reader could
   /// only scan it.
   func isGone() throws(StoreError) -> Bool {
-    // It may have other names: a backup's, or one that it was moved to.
+    // It may have other names: a backup's, or one from a move.
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return true }
     guard let now = try FileStatus(at: path.folder), folder?.isSameFile(as: now) ?? false else { return true }
     guard try isItself else { return true }
@@ -102,7 +102,7 @@ final class Journal: Sendable {
     get throws(StoreError) { try memory.load(.number) == number.load(ordering: .relaxed) }
   }
 
-  /// Whether other bytes were written over the record `last`, which ends at `seen`.
+  /// Whether other bytes replaced the record `last`, which ends at `seen`.
   @inline(__always)
   func isReplaced(_ seen: JournalWord, _ last: RecordLink) throws(StoreError) -> Bool {
     guard try isItself else { return true }
@@ -121,7 +121,7 @@ final class Journal: Sendable {
     return try memory.load32(JournalLayout.headerBytes + seen.end - last.count + 4)
   }
 
-  /// No caller gets this error: the code that meets it opens the journal at work.
+  /// Never thrown to callers: the code that meets it opens the current journal.
   var overtaken: StoreError {
     isOver.store(true, ordering: .relaxed)
     return StoreError(.moved, "another journal is at work", place: path.string, cure: "try again")

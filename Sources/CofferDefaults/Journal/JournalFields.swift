@@ -2,13 +2,13 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// The one word on which a reader decides: epoch and committed end of the journal, replaced in a single store.
+/// The word that a reader decides on: epoch and committed end of the journal, replaced in a single store.
 ///
-/// Its upper 24 bits are the epoch, its lower 26 the end, and the 14 in between check both: after a bit flip on the disk the
-/// journal could otherwise end early, and the next writer overwrite later records.
+/// Its upper 24 bits are the epoch, its lower 26 the end, and the 14 in between check both. Without the check, a bit flip on
+/// the disk could end the journal early, and the next writer would overwrite later records.
 ///
-/// A fold increments the epoch. It wraps around after 16 million folds: a reader would have to sleep through exactly that many,
-/// at some milliseconds each.
+/// A fold increments the epoch. It wraps around after 16 million folds of some milliseconds: a reader would have to miss
+/// exactly that many.
 struct JournalWord: Equatable {
   let rawValue: UInt64
 
@@ -30,8 +30,8 @@ struct JournalWord: Equatable {
     rawValue = epoch << (Self.endBits + Self.checkBits) | check << Self.endBits | UInt64(end)
   }
 
-  /// The exclusive or of the 50 bits in groups of 14. Any one flipped bit, and any few within 14 in a row, change it. It costs a
-  /// write next to nothing.
+  /// The exclusive or of the 50 bits in groups of 14. It detects any single flipped bit, and any few within 14 in a row, and
+  /// costs a write next to nothing.
   @inline(__always)
   private static func check(of fields: UInt64) -> UInt64 {
     let halves = fields ^ fields >> (2 * checkBits)
@@ -50,11 +50,11 @@ struct JournalWord: Equatable {
   func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: max(1, (epoch + 1) & 0xFF_FFFF), end: end) }
 }
 
-/// The run of the kernel: bytes in shared memory outlive the process, but not the kernel.
+/// The kernel's boot: bytes in shared memory outlive the process, but not the kernel.
 struct BootID: Equatable {
   let high: UInt64, low: UInt64
 
-  /// Zero if the system does not tell; that counts as another boot each time.
+  /// Zero if the system does not tell, which counts as a new boot each time.
   static let current = read()
 
   var isKnown: Bool { high != 0 || low != 0 }

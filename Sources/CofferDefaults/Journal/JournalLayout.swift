@@ -1,22 +1,23 @@
 /// The journal's first page. Numbers are little-endian; the records follow at ``headerBytes``.
 enum JournalLayout {
-  /// One page, written out in full, so that a store to it never needs a block that the disk does not have.
+  /// One page, fully written, so that a store to it never needs a block that the disk lacks.
   static let headerBytes = 4096
   /// `CofferJ1`, read as a little-endian number.
   static let magic: UInt64 = 0x314A_7265_6666_6F43
   static let version: UInt64 = 2
 
-  /// Address space for a journal. More is never written, because a batch weighs at most ``Budget/domain`` and a fold comes first.
+  /// Address space for a journal. More is never written: a batch weighs at most ``Budget/domain``, and a fold comes first.
   static let mappedBytes = 64 << 20
   static let capacity = mappedBytes - headerBytes
-  /// Bytes that writes leave free for records that end transactions, and for the names that a fold keeps. The size of the open
-  /// transactions stays free as well: otherwise a full journal could not be folded.
+  /// Bytes that writes leave free for the ends of transactions, and for the names that a fold keeps. The size of the open
+  /// transactions stays free too: otherwise a full journal could not be folded.
   static let keptForOutcomes = 1 << 20
-  /// Blocks are taken in large steps, so that few appends pay for it.
+  /// Blocks are reserved in large steps, so that few appends pay for it.
   static let step = 64 << 10
-  /// A journal has this many bytes when it gets its name.
+  /// A journal's size when it gets its name.
   static let smallestBytes = headerBytes + step
-  /// A journal longer than this and twice the list is folded: a new process then replays it faster than it reads the list.
+  /// A journal longer than this plus twice the list's weight is folded: past that, a new process reads the list faster than it
+  /// replays the journal.
   static let foldAt = 1 << 20
   /// A longer one always folds: the rest has room for two transactions as large as a domain.
   static let foldAtMost = capacity / 4
@@ -30,26 +31,25 @@ enum JournalLayout {
     case listInode = 32
     case listModified = 40
     case listSize = 48
-    /// Where the records of even and of odd epochs begin. A fold that must keep a prepared batch writes it to free room, notes
-    /// that in the field that the present epoch does not use, and only then moves the word. Each is a ``CheckedNumber``.
+    /// The start of the records of even and odd epochs. A fold that must keep a prepared batch writes it to free space, notes
+    /// that in the other epoch's field, and only then moves the word. Each is a ``CheckedNumber``.
     case evenStart = 56
     case oddStart = 64
     case allocated = 72
-    /// The word of the state that the last fold wrote, if nobody else changed the list in between; else zero. A reader at that
-    /// word need not read the list again.
+    /// The word of the state that the last fold wrote; zero if somebody else changed the list between the last two folds. A
+    /// reader at that word need not reread the list.
     case foldedFrom = 80
-    /// See ``JournalUse``: a writer that waited for the lock of a file that was given up must open the new one. A
-    /// ``CheckedNumber``.
+    /// See ``JournalUse``: a writer that waited for the lock of a given-up file must open the new one. A ``CheckedNumber``.
     case use = 88
-    /// In nanoseconds: idle folds by others wait the longer after a slow one.
+    /// In nanoseconds: after a slow fold, other processes wait longer for idle folds.
     case foldTime = 104
     /// The process that holds, or last held, the lock.
     case holder = 96
-    /// Not zero if somebody watches: see ``Journal/unlock()``.
+    /// Not zero while somebody watches: see ``Journal/unlock()``.
     case armed = 112
-    /// Its lowest byte is written, always as zero, with a system call: file watches do not see stores to a mapping.
+    /// A system call writes its lowest byte, always as zero: file watches do not see stores to a mapping.
     case bell = 120
-    /// On a cache line of its own, for readers poll it.
+    /// On its own cache line, because readers poll it.
     case word = 128
     /// Tells a copy from the file that the header was written for.
     case device = 192
@@ -62,7 +62,7 @@ enum JournalLayout {
     /// Not zero from before a sync until one has succeeded, and 2 while a fold's epoch waits for that: see
     /// ``Journal/synchronize()``.
     case unsynced = 232
-    /// In a file that was given up, the ``number`` of the journal that certainly has its content; else zero.
+    /// In a given-up file, the ``number`` of the journal that certainly has its content; else zero.
     case successor = 240
   }
 
@@ -70,9 +70,8 @@ enum JournalLayout {
   static func seed(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenSeed : .oddSeed }
 }
 
-/// Detects a header number with a flipped bit, a partly older one, or one that belongs in another field.
-///
-/// Each field has its own check: they change one at a time while others read them.
+/// Detects a header number with a flipped bit, with an older part, or from another field. Each field has its own check,
+/// because they change one at a time while others read them.
 enum HeaderCheck {
   /// Odd, so that different numbers have different products; 2^64 divided by the golden ratio, whose bits look random.
   private static let factor: UInt64 = 0x9E37_79B9_7F4A_7C15

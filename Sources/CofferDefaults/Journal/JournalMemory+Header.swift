@@ -31,7 +31,7 @@ extension JournalMemory {
 
   func seed(of epoch: UInt64) throws(StoreError) -> RecordLink { RecordLink(check: try checked(JournalLayout.seed(of: epoch))) }
 
-  /// A writer may be storing the number just now, and system calls may read a part of it that is older than the rest.
+  /// A writer may be storing the number, and system calls may read one part of it older than the rest.
   private func checked(_ field: JournalLayout.Field) throws(StoreError) -> UInt32 {
     for _ in 0..<Self.looks {
       if let checked = CheckedNumber(rawValue: try load(field), in: field) { return checked.number }
@@ -52,7 +52,7 @@ extension JournalMemory {
     try store(list.size, .listSize)
   }
 
-  /// The caller holds the file's lock. A process that has a given-up file open then opens the new one.
+  /// The caller holds the file's lock. A process with a given-up file then opens the new one.
   func mark(_ use: JournalUse) throws(StoreError) { try store(use.field, .use) }
 
   /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` for a value that Coffer cannot have written.
@@ -69,7 +69,7 @@ extension JournalMemory {
     return try load(.inode) == file.inode
   }
 
-  /// The number makes `file` another journal than the header's.
+  /// A new number makes `file` another journal than the header's.
   func adopt(_ file: FileStatus) throws(StoreError) {
     // Later, and no heir's: see `Relocation.mostHeirs`.
     try store(load(.number) &+ .random(in: 1 << 21...1 << 40), .number)
@@ -79,7 +79,6 @@ extension JournalMemory {
     try mark(.current)
   }
 
-  /// The header is another program's, or damaged.
   var damagedHeader: StoreError {
     StoreError(.damaged, "the journal's header is not one, or was changed", place: path.string, cure: Journal.damageCure)
   }

@@ -5,14 +5,14 @@ internal import SystemPackage
 
 /// The bytes of a journal, through a shared mapping if the file system allows it, else through read and write.
 ///
-/// A store into a mapping cannot report a full disk: the process gets SIGBUS. So stores go to memory only on file systems that
-/// write preallocated blocks in place. Loads from memory need a single page cache, which a remote file system lacks.
+/// A store into a mapping cannot report a full disk: the process gets SIGBUS. So stores go to memory only on file systems
+/// that write preallocated blocks in place. Loads from memory need a single page cache, which a remote file system lacks.
 ///
-/// If another program cuts the file short, the bytes behind its end read as zeros, also through the mapping: see
-/// `coffer_map_file`. Every access then finds the wrong ``JournalLayout/Field/number``.
+/// If another program truncates the file, the bytes past its end read as zeros (see `coffer_map_file`), and every access
+/// finds the wrong ``JournalLayout/Field/number``.
 struct JournalMemory: ~Copyable, @unchecked Sendable {
-  // Sendable: the word is atomic. All other bytes are written under the file's lock, and a reader uses its copy of records only
-  // if the word shows that they did not change.
+  // Sendable: the word is atomic. All other bytes are written under the file's lock, and a reader uses its copy only if the
+  // word shows that they did not change.
   private let fd: Int32
   private let base: UnsafeMutableRawPointer?
   private let storesToMemory: Bool
@@ -25,7 +25,7 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     self.calls = calls
     let fileSystem = calls.fileSystem(fd)
     storesToMemory = isWritable && Self.writesInPlace.contains(fileSystem) && Self.mayMap.load(ordering: .relaxed)
-    // On overlayfs a read-only file goes on mapping the lower layer's pages after a writer has copied it up.
+    // On overlayfs a read-only file still maps the lower layer's pages after a writer has copied it up.
     let isStale = !isWritable && fileSystem == Self.overlay
     guard !Self.remote.contains(fileSystem), !isStale, Self.mayMap.load(ordering: .relaxed) else {
       base = nil
@@ -67,18 +67,18 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     place.pointee.store(word.rawValue, ordering: .releasing)
   }
 
-  /// A writer may be storing a number whose check fails: a store takes less time than a second look.
+  /// A writer may be storing a number. A store takes less time than a second look.
   static let looks = 3
 
   // MARK: Telling watchers
 
-  /// Stores through system calls cause events by themselves. A process that may not write notices folds, which replace the list.
+  /// Stores through system calls cause events anyway. A process that may not write notices folds, which replace the list.
   func arm() { _ = armed?.pointee.exchange(1, ordering: .sequentiallyConsistent) }
 
   @inline(__always)
   var isArmed: Bool { armed?.pointee.load(ordering: .sequentiallyConsistent) ?? 0 != 0 }
 
-  /// A failure costs only time: the fold notifies the watchers again.
+  /// A failure costs only time: the fold notifies the watchers too.
   func ring() {
     guard armed?.pointee.exchange(0, ordering: .sequentiallyConsistent) ?? 0 != 0 else { return }
     withUnsafeBytes(of: UInt8(0)) { _ = calls.write(fd, $0, JournalLayout.Field.bell.rawValue) }
@@ -114,7 +114,7 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Reads zeros behind the file's end.
+  /// Reads zeros past the file's end.
   func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
     if let base {
       buffer.copyMemory(from: UnsafeRawBufferPointer(start: base + offset, count: buffer.count))
@@ -130,7 +130,7 @@ struct JournalMemory: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// The blocks are there.
+  /// The blocks must be reserved.
   @inline(__always)
   func fill(_ count: Int, at offset: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) throws(StoreError) {
     if storesToMemory, let base { return body(UnsafeMutableRawBufferPointer(start: base + offset, count: count)) }

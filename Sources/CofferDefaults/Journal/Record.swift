@@ -155,7 +155,7 @@ extension Record {
     return RecordLink(check: sum, count: buffer.count)
   }
 
-  /// Nil unless a complete record that follows `before` is at the head of `bytes`.
+  /// Nil unless `bytes` begin with a complete record that follows `before`.
   static func decode(
     _ bytes: UnsafeRawBufferPointer, epoch: UInt64, after before: RecordLink
   ) -> (record: Record, end: RecordLink)? {
@@ -172,7 +172,7 @@ extension Record {
     return (record, RecordLink(check: sum, count: count))
   }
 
-  /// Bytes of the consecutive whole records of `epoch` at the head of `bytes`.
+  /// The length of the whole consecutive records of `epoch` at the start of `bytes`.
   static func wholeBytes(_ bytes: UnsafeRawBufferPointer, epoch: UInt64, after before: RecordLink) -> Int {
     var (offset, last) = (0, before)
     while let (_, end) = decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch, after: last) {

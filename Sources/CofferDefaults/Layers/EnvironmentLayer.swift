@@ -3,8 +3,8 @@ package import CofferStorage
 /// Overrides from environment variables, for programs that opt in.
 ///
 /// A key's variable is the prefix and the key's name in capitals, with an underscore for every character that is not an ASCII
-/// letter or digit: under `MYAPP_`, `ui.theme` is `MYAPP_UI_THEME`. Two keys can share a variable, which then overrides both. A
-/// variable does not tell its key's spelling, so lists of names do not show it.
+/// letter or digit: under `MYAPP_`, `ui.theme` is `MYAPP_UI_THEME`. Two keys can share a variable, which overrides both.
+/// Lists of names omit variables, which do not tell their keys' spelling.
 public struct EnvironmentLayer: Sendable {
   /// The prefix of all variables, for example `MYAPP_`.
   public let prefix: String

@@ -1,11 +1,11 @@
 /// Overrides on a command line: `-key value` and `-key=value`.
 ///
-/// A value that begins with a hyphen counts only if it is a negative number. A word that begins with two hyphens is an option of
-/// the program, and a `-key` that another option follows is no override. `--` ends the overrides. Of a key given twice, the last
+/// A value that begins with a hyphen must be a negative number. A word that begins with two hyphens is an option of the
+/// program, and a `-key` before another option is no override. `--` ends the overrides. Of a repeated key, the last value
 /// counts.
 package struct LaunchArguments {
   let texts: [String: String]
-  /// A bit for each length of an overridden name, modulo 64, rules out most other names.
+  /// A bit for each length of an overridden name, modulo 64: rules out most other names.
   private let lengths: UInt64
 
   init(_ arguments: [String]) {

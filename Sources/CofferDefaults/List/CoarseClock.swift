@@ -1,11 +1,11 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// Some milliseconds coarse and a few nanoseconds to read: every `get` asks it.
+/// Accurate to some milliseconds, read in a few nanoseconds: every `get` reads it.
 enum CoarseClock {
   /// The greatest age, in nanoseconds, of an answer to "did someone else change the file?".
   static let lookInterval: UInt64 = 100_000_000
-  /// After two writes within this time, in nanoseconds, file systems may show the same modification time.
+  /// Two writes within this time, in nanoseconds, may get the same modification time.
   static let timestampGrain: Int64 = 50_000_000
 
   @inline(__always)
@@ -19,7 +19,7 @@ enum CoarseClock {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// Nil if the time lies ahead, which tells nothing. (A clock that is ahead by less than ``timestampGrain`` is this machine's,
+  /// Nil for a time in the future, which tells nothing. (A clock ahead by less than ``timestampGrain`` is this machine's,
   /// read twice.)
   static func age(of modified: Int64) -> Int64? {
     let age = wallTime() &- modified
@@ -34,10 +34,10 @@ enum CoarseClock {
   }
 }
 
-/// This process's id without a system call: every write asks for it, to tell a process from its forked child.
+/// This process's id without a system call: every write checks it, to detect a forked child.
 ///
-/// The kernel hands the page of the id to a forked child as zeros (madvise(2), `MADV_WIPEONFORK`, Linux 4.14). Without such a
-/// page the system is asked each time.
+/// The kernel gives a forked child the id's page as zeros (madvise(2), `MADV_WIPEONFORK`, Linux 4.14). Without such a page
+/// each read asks the system.
 enum ProcessMark {
   private static let page: UInt? = makePage()
 

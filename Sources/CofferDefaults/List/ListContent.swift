@@ -7,7 +7,7 @@ struct ListContent {
   let values: [String: PlainForm]
   let encoding: PropertyList.Encoding
   let fingerprint: ListFingerprint
-  /// False if a later change could have the same fingerprint, because it came too soon.
+  /// False if a later change could have the same fingerprint, because it was too recent.
   let isSettled: Bool
 
   /// A missing file is an empty XML list.
@@ -31,11 +31,11 @@ struct ListContent {
     }
     return ListContent(
       values: values, encoding: encoding, fingerprint: ListFingerprint(status),
-      // The next writer stamps it with the present time, not with a future one.
+      // The next writer stamps it with the present time, not a future one.
       isSettled: CoarseClock.age(of: status.modified).map { $0 > CoarseClock.timestampGrain } ?? true)
   }
 
-  /// Gives a writer that rewrites the list in place, as Foundation does, the time to finish.
+  /// Gives a writer that rewrites the list in place, as Foundation does, time to finish.
   static func readPatiently(_ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> ListContent {
     for _ in 1..<attempts {
       do { return try read(path, calls) } catch {

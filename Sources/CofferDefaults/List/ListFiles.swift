@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// A domain's property list and the hidden files beside it. Links are resolved first: a linked list stays a link, and all names
-/// of a list lead to one journal.
+/// A domain's property list and the hidden files beside it. Links are resolved first: a linked list stays a link, and all its
+/// names lead to one journal.
 struct ListFiles: Sendable {
   let list: FilePath
   let folder: FilePath
@@ -12,13 +12,14 @@ struct ListFiles: Sendable {
 
   private let name: String
 
-  /// - Parameter makingFolder: whether to make a missing folder, with mode 0700. If nobody may make it, there is nothing to read.
+  /// - Parameter makingFolder: whether to make a missing folder, with mode 0700. If nobody may make it, there is nothing to
+  ///   read.
   init(resolving path: FilePath, makingFolder: Bool = true) throws(StoreError) {
     let (folder, name) = try Self.end(of: path, makingFolder)
     self.init(name, in: folder)
   }
 
-  /// Asked ten times a second, and so without the paths of all the files.
+  /// Called ten times a second, so it builds few paths.
   func areReached(from path: FilePath) throws(StoreError) -> Bool {
     let (folder, name) = try Self.end(of: path, false)
     return name == self.name && folder == self.folder
@@ -80,7 +81,7 @@ struct ListFiles: Sendable {
     return FilePath(path)
   }
 
-  /// A repaired name would lead to another folder, or to none: values would seem to be gone.
+  /// A repaired name would lead to another folder or to none, and values would seem gone.
   private static func unreadable(_ path: FilePath, _ what: String) -> StoreError {
     StoreError(
       .invalidName, what, place: path.string,
@@ -97,7 +98,7 @@ struct ListFiles: Sendable {
     return true
   }
 
-  /// A list that this process may not write is left alone, even where the folder would allow its replacement.
+  /// A list that this process may not write stays unchanged, even if the folder would allow its replacement.
   func isWritable() throws(StoreError) -> Bool {
     guard try FileStatus(at: list) != nil else { return try FileStatus(at: folder) != nil }
     return list.withPlatformString { access($0, W_OK) } == 0

@@ -8,8 +8,8 @@ internal import FoundationEssentials
 /// 6  bytes of an offset, UInt8      7  bytes of a reference, UInt8
 /// 8  number of objects, UInt64     16  the topmost one, UInt64     24  where the offsets are, UInt64
 /// ```
-/// An object is a byte with its kind and its size, and its content. Collections refer to their elements by number; such a
-/// reference may lead anywhere, to the collection itself too, so that both depth and number of the values read are bounded.
+/// An object is a byte with its kind and size, then its content. Collections refer to their elements by number. A reference
+/// may lead anywhere, even to its own collection, so both depth and number of the values read are bounded.
 ///
 /// Source: `CFBinaryPList.c` of swift-corelibs-foundation.
 struct BinaryPropertyListReader {
@@ -18,8 +18,8 @@ struct BinaryPropertyListReader {
   private var left = mostValues, bytesLeft = Budget.file
 
   private static let trailerBytes = 32
-  /// References to the same element count as many values: a few bytes could mean more than any memory holds. A writable domain
-  /// has a quarter of this at most.
+  /// Each reference counts as a value: a few bytes could mean more than any memory holds. A writable domain has at most a
+  /// quarter of this.
   private static let mostValues = 4 * Budget.domain / Budget.perElement
 
   static func isBinary(_ data: Data) -> Bool { data.starts(with: "bplist".utf8) }
@@ -95,7 +95,7 @@ struct BinaryPropertyListReader {
     }
   }
 
-  /// A size over 14 is an integer of its own behind the kind.
+  /// A size over 14 follows the kind as a separate integer.
   private func size(_ low: Int, _ start: Int) throws(PropertyList.Failure) -> (start: Int, size: Int) {
     guard low == 0xF else { return (start, low) }
     let marker = try content(start, 1)[0]
@@ -169,7 +169,7 @@ extension BinaryPropertyListReader {
   /// Seconds since the beginning of 2001.
   func date(_ content: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> Date {
     let seconds = real(content)
-    // It would not even be equal to itself.
+    // It would not equal itself.
     guard seconds.isFinite else { throw Self.damaged }
     return Date(timeIntervalSinceReferenceDate: seconds)
   }
@@ -180,13 +180,13 @@ extension BinaryPropertyListReader {
     return String(decoding: content.map(UInt16.init), as: UTF16.self)
   }
 
-  /// Half a surrogate pair becomes U+FFFD, as it does where Foundation hands text to Swift.
+  /// Half a surrogate pair becomes U+FFFD, as when Foundation bridges text to Swift.
   func utf16(_ content: UnsafeRawBufferPointer) -> String {
     let units = stride(from: 0, to: content.count, by: 2).map { UInt16(content[$0]) << 8 | UInt16(content[$0 + 1]) }
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// ``PlainForm`` lacks a reference inside a keyed archive: it keeps its XML form, `{CF$UID: n}`.
+  /// ``PlainForm`` has no reference inside a keyed archive. It keeps its XML form, `{CF$UID: n}`.
   func reference(_ content: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {
     guard content.count <= 8, let number = Self.number(content, 0, content.count), let number = UInt32(exactly: number) else {
       throw Self.damaged

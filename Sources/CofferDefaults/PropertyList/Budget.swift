@@ -1,15 +1,14 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Weight limits. Every process that opens a domain reads it whole, and each fold rewrites it whole, so it is no place for
-/// documents.
+/// Weight limits, because every process that opens a domain reads it whole, and each fold rewrites it.
 enum Budget {
-  /// 1 MiB of content in one value (``PlainForm/byteCount``). A list is rewritten whole when one of its values changes.
+  /// 1 MiB of content in one value (``PlainForm/byteCount``). One changed value rewrites the whole list.
   static let value = 1 << 20
-  /// 16 MiB in all, or some 200 000 numbers. Reading the list (9 µs for a key, measured) may happen under the lock, and must end
-  /// before others give up waiting (``FileLock/patience`` is 5 s).
+  /// 16 MiB in all, or about 200 000 numbers. Reading the list (9 µs per key, measured) may happen under the lock, and must
+  /// end before others stop waiting (``FileLock/patience``, 5 s).
   static let domain = 16 << 20
-  /// XML needs at most five bytes for one (`&amp;`), so a list within ``domain`` fits.
+  /// XML needs at most five bytes per byte (`&amp;`), so a list within ``domain`` fits.
   static let file = 5 * domain
   /// The property-list parser stops at 512 nested collections, and code here recurses.
   static let depth = 32

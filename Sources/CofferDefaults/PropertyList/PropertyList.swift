@@ -1,16 +1,16 @@
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// Foundation's reader and writer would bring all of Foundation, and 34 MB of Unicode's data, into every program, take 30 µs to
-/// write a key, and end the process at a damaged byte that makes a value a set. The tests compare this code with Foundation's,
-/// with damage too.
+/// Foundation's reader and writer would bring all of Foundation, and 34 MB of Unicode's data, into every program. They take
+/// 30 µs to write a key, and crash at a damaged byte that turns a value into a set. The tests compare both, even on damaged
+/// input.
 enum PropertyList {
   /// The encoding found is kept.
   enum Encoding: Sendable { case xml, binary }
 
   struct Failure: Error { let what: String }
 
-  /// XML writes a reference inside a keyed archive as a dictionary with this key and a number.
+  /// XML writes a keyed archive's reference as a dictionary with this key and a number.
   static let referenceKey = "CF$UID"
 
   static func decode(_ data: Data) throws(Failure) -> (values: [String: PlainForm], encoding: Encoding) {
@@ -24,7 +24,7 @@ enum PropertyList {
   /// The root of an XML list need not be a dictionary.
   static func value(xml data: Data) throws(Failure) -> PlainForm {
     let text = try XMLEncoding.utf8(data)
-    // Nearly any text parses as the old-style format: it is a torn or foreign file, not preferences.
+    // Nearly any text parses as the old-style format: such a file is torn or foreign.
     guard text.first(where: { !XMLPropertyListReader.isSpace($0) }) == UInt8(ascii: "<") else {
       throw Failure(what: "the file is neither an XML nor a binary property list")
     }

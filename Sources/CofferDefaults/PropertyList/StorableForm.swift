@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import FoundationEssentials
 
 enum StorableForm {
-  /// The form that a list in `encoding` gives back: XML has whole seconds, one zero and one not-a-number. So a value set now is
-  /// the value read after the next start.
+  /// The form that a list in `encoding` returns: XML has whole seconds, one zero and one not-a-number. So a set value equals
+  /// the value read after a restart.
   static func settled(_ form: PlainForm, in encoding: PropertyList.Encoding) -> PlainForm {
     switch form {
     case .bool, .integer, .string, .data, .argument: return form
@@ -14,7 +14,7 @@ enum StorableForm {
       return number.isNaN ? .real(.nan) : number == 0 ? .real(0) : form
     case .date(let date):
       guard encoding == .xml else { return form }
-      // Down, as Foundation does: a moment that was set never lies in the future.
+      // Down, as Foundation does: a past moment never moves into the future.
       return .date(Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate.rounded(.down)))
     case .array(let items): return .array(items.map { settled($0, in: encoding) })
     case .dictionary(let items): return .dictionary(items.mapValues { settled($0, in: encoding) })
@@ -94,14 +94,14 @@ enum StorableForm {
     }
   }
 
-  /// Whether all eight bytes are ASCII without control characters. With the high bits clear, subtracting 0x20 from each borrows
-  /// from a neighbor only where a byte is smaller, and the high bits show it.
+  /// Whether all eight bytes are ASCII without control characters. With the high bits clear, subtracting 0x20 from each byte
+  /// borrows only from smaller ones, which the high bits show.
   @inline(__always)
   private static func isPrintable(_ bytes: UInt64) -> Bool {
     (bytes | (bytes &- 0x2020_2020_2020_2020)) & 0x8080_8080_8080_8080 == 0
   }
 
-  /// ISO 8601 with four digits of year. Year 0 is allowed, for `Date.distantPast` lies in it.
+  /// ISO 8601 with four-digit years. Year 0 is allowed, because `Date.distantPast` lies in it.
   private static func isInCalendar(_ date: Date) -> Bool { calendar.contains(date.timeIntervalSinceReferenceDate) }
 
   /// The years 0 to 9999, in seconds since the beginning of 2001.

@@ -4,8 +4,8 @@ internal import FoundationEssentials
 
 /// Writes XML property lists, byte for byte as Foundation does, except for carriage returns.
 ///
-/// A fold writes while every other process waits for the lock. Foundation's writer needs 30 µs for a key and 0.2 s for a megabyte
-/// of text (measured), this one less than a fiftieth.
+/// A fold writes while all others wait for the lock. Foundation's writer needs 30 µs for a key and 0.2 s for a megabyte of
+/// text (measured); this one takes less than a fiftieth.
 ///
 /// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and Foundation's output.
 struct XMLPropertyList {
@@ -99,7 +99,7 @@ struct XMLPropertyList {
     line(depth, "</data>")
   }
 
-  /// Seventeen digits bring every number back.
+  /// Seventeen digits preserve every number.
   private static func text(of number: Double) -> String {
     if number.isNaN { return "nan" }
     if number.isInfinite { return number < 0 ? "-infinity" : "+infinity" }
@@ -107,7 +107,7 @@ struct XMLPropertyList {
     return String(unsafeUninitializedCapacity: 32) { coffer_print_real(number, $0.baseAddress, $0.count) }
   }
 
-  /// The calendar's end stands for a binary list's date outside the calendar.
+  /// A binary list's date outside the calendar becomes the calendar's nearest end.
   private static func text(of date: Date) -> String {
     let (first, end) = (StorableForm.calendar.lowerBound, StorableForm.calendar.upperBound)
     let since2001 = max(first, min(date.timeIntervalSinceReferenceDate, end - 1))
@@ -124,7 +124,7 @@ struct XMLPropertyList {
   }
 }
 
-/// Source: XML 1.0, appendix F, as far as property lists use it: a byte order mark, or the name in the declaration.
+/// Source: XML 1.0, appendix F, in part: a byte order mark, or the name in the declaration.
 enum XMLEncoding {
   private static let marks: [(bytes: [UInt8], encoding: String.Encoding)] = [
     ([0xEF, 0xBB, 0xBF], .utf8), ([0x00, 0x00, 0xFE, 0xFF], .utf32BigEndian), ([0xFF, 0xFE, 0x00, 0x00], .utf32LittleEndian),

@@ -13,7 +13,7 @@ extension XMLPropertyListReader {
       } else if isProlog, take("!DOCTYPE") {
         let start = position
         try skip(past: ">")
-        // Declarations of its own could give the text another meaning.
+        // Its own declarations could give the text another meaning.
         guard !bytes[start..<position].contains(UInt8(ascii: "[")) else { throw damaged }
       } else if isNext("/") {
         position -= 1
@@ -72,7 +72,7 @@ extension XMLPropertyListReader {
 }
 
 extension XMLPropertyListReader {
-  /// The text may hold the five entities of XML, characters by number, and `CDATA`.
+  /// May hold the five XML entities, numbered characters and `CDATA`.
   mutating func text() throws(PropertyList.Failure) -> String {
     let start = position
     while position < bytes.count, !Self.isMarkup(bytes[position]) { position += 1 }

@@ -48,7 +48,7 @@ extension XMLPropertyListReader {
   mutating func real() throws(PropertyList.Failure) -> Double {
     let text = try text()
     let digits = text.drop { $0.isWhitespace }
-    // Swift would accept hexadecimal numbers, and its own words for infinities and not-a-number.
+    // Swift would accept hexadecimal numbers, and its own words for infinity and not-a-number.
     let isDecimal = digits.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
     if isDecimal, let number = Double(digits) { return number }
     guard let number = Self.notFinite[text.lowercased()] else { throw damaged }
@@ -60,7 +60,7 @@ extension XMLPropertyListReader {
     var text = try content()[...]
     let isBefore = text.first == UInt8(ascii: "-")
     if isBefore { text.removeFirst() }
-    // Later years have no place in a calendar that people use.
+    // Later years are in no calendar that people use.
     let year = text.prefix(6).prefix { Self.isDigit($0) }
     text = text.dropFirst(year.count)
     var fields = [Int(Self.number(year)) * (isBefore ? -1 : 1)]
@@ -121,12 +121,11 @@ extension XMLPropertyListReader {
   }
 }
 
-/// Days of the Gregorian calendar, counted from 1970-01-01.
-///
-/// The eras of 400 years begin in March, so that the leap day is a year's last.
+/// Days of the Gregorian calendar, counted from 1970-01-01. The eras of 400 years begin in March, so that the leap day ends a
+/// year.
 enum CivilDay {
   private static let daysOfEra = 146_097
-  /// Days from the beginning of the era that holds 1970 to 1970-01-01.
+  /// Days from the start of 1970's era to 1970-01-01.
   private static let offset = 719_468
 
   static func date(_ number: Int) -> (year: Int, month: Int, day: Int) {

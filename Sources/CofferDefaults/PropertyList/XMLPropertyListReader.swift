@@ -2,8 +2,8 @@ internal import CofferStorage
 
 /// Reads XML property lists, and accepts the same ones as Foundation.
 ///
-/// The document type says little about an element's content. The rest is Foundation's practice: white space between elements,
-/// comments and processing instructions anywhere among them, ignored attributes and ignored content behind the root.
+/// The document type says little about an element's content. The rest follows Foundation: white space, comments and
+/// processing instructions between elements, ignored attributes and ignored content after the root.
 ///
 /// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and Foundation's reader.
 struct XMLPropertyListReader {
@@ -11,7 +11,7 @@ struct XMLPropertyListReader {
   let bytes: UnsafeRawBufferPointer
   var position = 0
 
-  /// Foundation stops there too. Each collection is a call here.
+  /// Foundation's limit too. Each collection is a call here.
   static let deepest = 511
 
   enum Element: String, CaseIterable {

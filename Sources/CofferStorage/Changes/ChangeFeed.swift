@@ -4,27 +4,26 @@ internal import Synchronization
 
 /// The changes of a store, for its subscribers.
 ///
-/// All events of a feed are delivered on a queue of its own, one after the other, in the order in which they happened; never on
-/// the writing thread, and with no lock held. So a receiver may use the store, and a slow one delays other receivers of the same
-/// feed and no writer.
+/// A feed delivers its events in order, one at a time, on its own queue: never on the writing thread or under a lock. So a
+/// receiver may use the store, and a slow receiver delays other receivers of the feed but no writer.
 public final class ChangeFeed: Sendable {
   /// An event of a feed.
   public enum Event: Sendable, Hashable {
-    /// These names changed, oldest change first, each name once. Values were acknowledged before.
+    /// These names changed, oldest change first, each name once. The writes were acknowledged before.
     case changes([Change])
-    /// No value is known to have changed, but reads may give something else than before: a vault was locked or unlocked, a file
-    /// became unreadable or was repaired.
+    /// Reads may return something else, without a known change: a vault was locked or unlocked, a file became unreadable or
+    /// was repaired.
     case access
-    /// The store was closed or is gone. Nothing comes after it.
+    /// The store was closed or is gone. No event follows.
     case ended
   }
 
-  /// The work of a feed while it has listeners.
+  /// Starts the feed's work for its first listener.
   public typealias Start = @Sendable (ChangeFeed) throws(StoreError) -> Subscription
 
   private struct State {
     var listeners = 0
-    /// Listeners that are counted and not with the handler yet. The end waits for them: they would never hear of it.
+    /// Counted listeners that the handler does not have yet. The end waits for them, because they would miss it.
     var joining = 0
     var source: Subscription?
     var queue: DispatchQueue?
@@ -36,30 +35,31 @@ public final class ChangeFeed: Sendable {
   private let start: Start?
   private let observed = Atomic<Bool>(false)
 
-  /// A feed of the events that it is sent.
+  /// A feed of the events given to ``send(_:)``.
   ///
-  /// - Parameter start: called for the first listener; its result is cancelled after the last. It runs under the feed's lock and
-  ///   must not call the feed, whose ``send(_:)`` is for later.
+  /// - Parameter start: called for the first listener; its result is cancelled after the last. It runs under the feed's lock
+  ///   and must not call the feed. It may keep the feed to call ``send(_:)`` later.
   public init(start: Start? = nil) { self.start = start }
 
-  /// The feed of a store that tells of no changes.
+  /// The feed of a store that reports no changes.
   public static let ended: ChangeFeed = {
     let feed = ChangeFeed()
     feed.end()
     return feed
   }()
 
-  /// Where events are delivered; nil until the first listener came.
+  /// Nil before the first listener.
   var queue: DispatchQueue? { state.withLock { $0.queue } }
 
-  /// Whether somebody listens: a store need not gather changes that nobody hears of.
+  /// Whether anyone listens. If not, a store need not gather changes.
   public var isObserved: Bool { observed.load(ordering: .relaxed) }
 
-  /// Calls `receive` with each event from now on, until the subscription is cancelled or released, or after
-  /// ``Event/ended``. On a feed that has ended that is all it is called with.
+  /// Calls `receive` with each event from now on, until the subscription is cancelled or released, or after ``Event/ended``.
+  /// A feed that has ended sends only ``Event/ended``.
   ///
-  /// - Throws: what starting to watch throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` where the system's limits on watches are
-  ///   reached, ``/CofferPlatform/StoreError/Kind/afterFork`` in a process forked since the store was opened.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` if the system's limits on watches are reached,
+  ///   ``/CofferPlatform/StoreError/Kind/afterFork`` in a process forked since the store was opened, and other errors of
+  ///   starting to watch.
   public func subscribe(_ receive: @escaping @Sendable (Event) -> Void) throws(StoreError) -> Subscription {
     let isEnded = try state.withLock { (state) throws(StoreError) in
       if state.isEnded { return true }
@@ -83,7 +83,7 @@ public final class ChangeFeed: Sendable {
       return state.isEnded && state.joining == 0
     }
     if isAwaited { tellEnd() }
-    // The handler holds its owners weakly, so the subscription is what keeps this one.
+    // The handler holds its owners weakly. The subscription keeps this one alive.
     return Subscription { [weak self] in
       withExtendedLifetime(registration, cancel)
       self?.leave()
@@ -102,19 +102,18 @@ public final class ChangeFeed: Sendable {
     source?.cancel()
   }
 
-  /// Delivers `event` after all that were sent before. May be called under a store's lock, which is what keeps events in order.
+  /// Delivers `event` after all earlier ones. May be called under a store's lock, which keeps events in order.
   public func send(_ event: Event) {
     guard isObserved, let queue = state.withLock({ $0.isEnded ? nil : $0.queue }) else { return }
     queue.async { self.handler.trigger(event) }
   }
 
-  /// Runs `body` once everything that was sent is delivered.
   package func afterDelivery(_ body: @escaping @Sendable () -> Void) {
     guard let queue = state.withLock({ $0.isEnded ? nil : $0.queue }) else { return body() }
     queue.async(execute: body)
   }
 
-  /// Delivers ``Event/ended`` after all that was sent, and nothing from then on. The second time does nothing.
+  /// Delivers ``Event/ended`` after all sent events. Later events and calls do nothing.
   public func end() {
     let (source, isComplete) = state.withLock { state -> (Subscription?, Bool) in
       guard !state.isEnded else { return (nil, false) }
@@ -134,7 +133,6 @@ public final class ChangeFeed: Sendable {
 }
 
 extension ChangeFeed.Event {
-  /// Whether a read of `name` may give something else than before.
   package func concerns(_ name: String) -> Bool {
     switch self {
     case .changes(let changes): changes.contains { $0.name == name && $0.cause != .overridden }

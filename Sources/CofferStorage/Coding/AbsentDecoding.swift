@@ -1,15 +1,12 @@
-/// Decodes a field that is not stored: a nil field is left out, and a type that asks whether it is nil reads as nil. Any other
-/// question fails.
+/// Decodes a missing field. A type that asks whether it is nil reads as nil; any other request fails.
 ///
-/// So does a type that asks nothing, or that ignores a refusal: the stored value may be of a former type with other fields, and
+/// A type that asks nothing, or ignores a refusal, fails too: the stored value may be of a former type with other fields, and
 /// nobody would notice.
 struct AbsentDecoding: Decoder, SingleValueDecodingContainer {
-  /// The last answer.
   private final class Answer { var isNil = false }
 
   let place: CodingPlace
   let level: Int
-  /// Which field is missing.
   let failure: DecodingError
   private let answer = Answer()
 

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// Reads the text of an override as JSON, where the reading key wants fields or elements.
+/// Reads the text of an override as JSON if the reading key wants fields or elements.
 enum ArgumentJSON {
-  /// The structure in `text`. Its strings stay ``PlainForm/argument(_:)``, so that a date or data within is read as at the top.
+  /// Strings stay ``PlainForm/argument(_:)``, so that a nested date or data reads as at the top.
   static func form(of text: String) throws -> PlainForm {
     guard let form = try JSONDecoder().decode(Node.self, from: Data(text.utf8)).form else {
       throw DecodingError.valueNotFound(PlainForm.self, DecodingError.Context(codingPath: [], debugDescription: "null"))
@@ -34,7 +34,7 @@ enum ArgumentJSON {
       return .dictionary(try container.decode([String: Node].self).compactMapValues(\.form))
     }
 
-    // A failed attempt only says that the JSON holds something else.
+    // A failed attempt only means that the JSON holds something else.
     private static func attempt<Value>(_ read: () throws -> Value) -> Value? {
       do { return try read() } catch { return nil }
     }

@@ -1,10 +1,9 @@
-/// Where in a value the coding stands: a chain from the innermost step out, so that going one level in costs no copy of the path.
+/// A place in a value: a chain from the innermost step out, so that a deeper level costs no copy of the path.
 indirect enum CodingPlace {
   case top
   case member(any CodingKey, of: CodingPlace)
   case element(Int, of: CodingPlace)
 
-  /// The path as `Codable` wants it.
   var codingPath: [any CodingKey] {
     switch self {
     case .top: []
@@ -29,13 +28,13 @@ struct ElementKey: CodingKey {
   }
   init(intValue: Int) { self.init(intValue) }
 
-  /// What `Codable` calls the part of a superclass.
+  /// `Codable`'s name for the part of a superclass.
   static let superclass = ElementKey(stringValue: "super")
 }
 
 extension [any CodingKey] {
-  /// `at window.frames[2]`, for messages; empty at the top. A dictionary's own keys are data and show as `*`: only declared
-  /// field names, which are cases of an enum, are written out.
+  /// `at window.frames[2]`, for messages; empty at the top. Declared field names, which are cases of an enum, are written
+  /// out. A dictionary's own keys are data and show as `*`.
   var described: String {
     guard !isEmpty else { return "" }
     return " at "

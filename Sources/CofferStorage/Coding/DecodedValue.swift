@@ -1,10 +1,8 @@
 public import CofferPlatform
 public import Synchronization
 
-/// The value that a key last decoded, kept with the form that it was decoded from: an enum, a `Codable` struct or a collection
-/// is decoded once for each stored form, and not by every read.
-///
-/// Classes are left out: each read hands out an object of its own.
+/// The value that a key last decoded, with its form. An enum, a `Codable` struct or a collection is decoded once for each
+/// stored form, not by every read. Classes are excluded: each read returns a new object.
 @usableFromInline
 final class DecodedValue<Value: PlainValue>: Sendable {
   @usableFromInline struct Known: Sendable {
@@ -19,11 +17,11 @@ final class DecodedValue<Value: PlainValue>: Sendable {
 
   @usableFromInline init() {}
 
-  /// Whether decoding a value costs more than asking for a known one.
+  /// Whether decoding costs more than looking up a known value.
   @usableFromInline
   static var pays: Bool { !(Value.self is any NativePlainValue.Type) && !(Value.self is AnyObject.Type) }
 
-  /// The value of `form`. A thread that finds another one here decodes for itself instead of waiting.
+  /// A thread that finds another value here decodes for itself instead of waiting.
   @inlinable
   func value(of form: PlainForm) throws(StoreError) -> Value {
     let known = last.withLockIfAvailable { known in known.flatMap { $0.form.isIdentical(to: form) ? $0.value : nil } }
@@ -35,8 +33,8 @@ final class DecodedValue<Value: PlainValue>: Sendable {
 }
 
 extension PlainForm {
-  /// Whether both are the same object in memory, or the same few bytes: equality for the price of a comparison of pointers,
-  /// which now and then says no where the contents are equal.
+  /// Whether both are the same object in memory, or the same few bytes. It costs a pointer comparison, and is sometimes false
+  /// for equal contents.
   @usableFromInline
   func isIdentical(to other: PlainForm) -> Bool {
     switch (self, other) {
@@ -49,7 +47,7 @@ extension PlainForm {
     }
   }
 
-  // A collection is a pointer to its storage, a string two words; whoever holds both keeps the storage from being used anew.
+  // A collection is a pointer to its storage, a string two words. While both are held, the storage cannot be reused.
   private static func haveSameBits<Value>(_ a: Value, _ b: Value) -> Bool {
     withUnsafeBytes(of: a) { a in
       withUnsafeBytes(of: b) { b in

@@ -1,15 +1,13 @@
 /// Decodes `Decodable` values from property-list structure. Its errors name types and fields, never values.
 enum FormDecoder {
-  /// Decodes `form`.
-  ///
-  /// The text of an override is read as the type asks for it: a scalar by ``PlainValue``'s rules, fields or elements as JSON.
+  /// The type decides how the text of an override is read: a scalar by ``PlainValue``'s rules, fields or elements as JSON.
   ///
   /// - Throws: `DecodingError`, or the error of the type's own decoding.
   static func decode<Value: Decodable>(_ type: Value.Type, from form: PlainForm) throws -> Value {
     try FormDecoding(form: form, place: .top, level: 0).value(type)
   }
 
-  /// What keeps `form` from being a `type`, with the field where it was noticed; nil when nothing does, or nothing can be said.
+  /// The reason why `form` is no `type`, with the field; nil if it is one, or the reason is unknown.
   static func explanation(_ type: any Decodable.Type, from form: PlainForm) -> String? {
     do {
       _ = try decode(type, from: form)
@@ -27,7 +25,6 @@ enum FormDecoder {
   }
 }
 
-/// The decoder of one form.
 struct FormDecoding: Decoder {
   let form: PlainForm
   let place: CodingPlace
@@ -53,7 +50,7 @@ struct FormDecoding: Decoder {
       guard let value = native.init(plainForm: form) as? Value else { throw mismatch(type, "\(type)") }
       return value
     }
-    // The same bound as the encoder's, for the same reason: the file may come from anywhere.
+    // The encoder's bound, for the same reason: the file may come from anywhere.
     guard level < FormEncoder.deepest else {
       throw DecodingError.dataCorrupted(context("nests deeper than \(FormEncoder.deepest) levels"))
     }

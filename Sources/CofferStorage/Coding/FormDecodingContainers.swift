@@ -1,6 +1,5 @@
-// Each generic `decode` also serves the protocols' requirements for the single scalar types.
+// Each generic `decode` also meets the protocols' requirements for the single scalar types.
 
-/// Decodes the fields of a value.
 struct FormKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let decoding: FormDecoding
   let members: [String: PlainForm]
@@ -10,7 +9,7 @@ struct FormKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
 
-  // A field that is there is never nil: a property list has no null.
+  // A present field is never nil: a property list has no null.
   func decodeNil(forKey key: Key) -> Bool { !contains(key) }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
@@ -38,7 +37,6 @@ struct FormKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 }
 
-/// Decodes the elements of a value.
 struct FormUnkeyedDecoding: UnkeyedDecodingContainer {
   let decoding: FormDecoding
   let elements: [PlainForm]
@@ -53,7 +51,7 @@ struct FormUnkeyedDecoding: UnkeyedDecodingContainer {
   var count: Int? { elements.count }
   var isAtEnd: Bool { currentIndex >= elements.count }
 
-  // An element is never nil: a property list has no null. Past the end there is nothing to be nil.
+  // An element is never nil: a property list has no null. Throws past the end.
   func decodeNil() throws -> Bool {
     _ = try next(Never?.self)
     return false
@@ -89,7 +87,6 @@ struct FormUnkeyedDecoding: UnkeyedDecodingContainer {
   }
 }
 
-/// Decodes a value that is another one in disguise.
 struct FormSingleDecoding: SingleValueDecodingContainer {
   let decoding: FormDecoding
 

@@ -1,15 +1,12 @@
 public import CofferPlatform
 
-/// Encodes `Encodable` values as property-list structure: fields that are nil are left out, and numbers, dates, data and URLs
-/// keep their native forms.
+/// Encodes values as property-list structure without nil fields. Numbers, dates, data and URLs keep their native forms.
 @usableFromInline
 enum FormEncoder {
-  /// Levels of values within values, at most. Each costs a few frames of stack in the type's own coding, so a value that
-  /// contains itself must end in an error before the stack does; preferences are a handful deep.
+  /// The most levels of nesting. Each costs a few stack frames in the type's own coding, so a value that contains itself must
+  /// fail before the stack overflows. Preferences are a handful deep.
   static let deepest = 64
 
-  /// The form of `value`.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable``; ``/CofferPlatform/StoreError/Kind/refused`` for a
   ///   ``SecretPayload`` at any depth; the error of the type's own encoding.
   static func encode<Value: Encodable>(_ value: Value) throws -> PlainForm {
@@ -33,7 +30,7 @@ enum FormEncoder {
     StoreError(.unencodable, "the value\(place.codingPath.described) \(what)", cure: cure)
   }
 
-  /// A payload that said it must never be written in the clear.
+  /// The error for a ``SecretPayload``.
   @usableFromInline
   static func refusal(_ type: Any.Type, _ path: [any CodingKey] = []) -> StoreError {
     StoreError(
@@ -42,7 +39,6 @@ enum FormEncoder {
   }
 }
 
-/// The encoder of one node.
 struct FormEncoding: Encoder {
   let node: FormNode
   let level: Int
@@ -62,13 +58,12 @@ struct FormEncoding: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { FormSingleEncoding(encoding: self) }
 
-  /// The form of a value that has one without being asked to encode itself.
+  /// The form of a type with its own, without `Codable`.
   static func nativeForm<Value: Encodable>(_ value: Value) throws -> PlainForm? {
     guard Value.self is any NativePlainValue.Type, let native = value as? any NativePlainValue else { return nil }
     return try native.plainForm()
   }
 
-  /// Makes this node the form of `value`.
   func put<Value: Encodable>(_ value: Value) throws {
     if let form = try Self.nativeForm(value) { return node.become(form) }
     if value is any SecretPayload { throw FormEncoder.refusal(Value.self, codingPath) }

@@ -1,6 +1,5 @@
-// Each generic `encode` also serves the protocols' requirements for the single scalar types.
+// Each generic `encode` also meets the protocols' requirements for the single scalar types.
 
-/// Encodes the fields of a value.
 struct FormKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let encoding: FormEncoding
   var codingPath: [any CodingKey] { encoding.codingPath }
@@ -24,7 +23,6 @@ struct FormKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func superEncoder(forKey key: Key) -> any Encoder { encoding.member(key) }
 }
 
-/// Encodes the elements of a value.
 struct FormUnkeyedEncoding: UnkeyedEncodingContainer {
   let encoding: FormEncoding
   var codingPath: [any CodingKey] { encoding.codingPath }
@@ -45,7 +43,6 @@ struct FormUnkeyedEncoding: UnkeyedEncodingContainer {
   func superEncoder() -> any Encoder { encoding.element() }
 }
 
-/// Encodes a value that is another one in disguise.
 struct FormSingleEncoding: SingleValueEncodingContainer {
   let encoding: FormEncoding
   var codingPath: [any CodingKey] { encoding.codingPath }

@@ -1,12 +1,10 @@
 internal import CofferPlatform
 
-/// One value while it is being encoded. A reference, because `Codable` hands out containers that are filled after they were
-/// placed.
+/// A value during encoding. A class, because `Codable` fills containers after they were placed.
 final class FormNode {
   private enum Shape { case untouched, null, single(PlainForm), keyed, unkeyed, contradictory }
   private enum Part { case form(PlainForm), node(FormNode) }
 
-  /// Where in the value this is.
   let place: CodingPlace
   private var shape = Shape.untouched
   private var members: [String: Part] = [:]
@@ -14,7 +12,6 @@ final class FormNode {
 
   init(at place: CodingPlace) { self.place = place }
 
-  /// Elements so far.
   var count: Int { elements.count }
 
   func becomeKeyed() {
@@ -33,7 +30,7 @@ final class FormNode {
     }
   }
 
-  /// The value is `form`, or nothing at all when it is nil.
+  /// Nil means nothing.
   func become(_ form: PlainForm?) {
     guard case .untouched = shape else {
       shape = .contradictory
@@ -45,7 +42,7 @@ final class FormNode {
   func set(_ form: PlainForm?, for name: String) { members[name] = form.map(Part.form) }
   func append(_ form: PlainForm) { elements.append(.form(form)) }
 
-  /// The member of a container: the same one at each request, as in other encoders, so that its content stays.
+  /// The same one at each request, as in other encoders, so that its content stays.
   func container(_ key: any CodingKey) -> FormNode {
     switch members[key.stringValue] {
     case .node(let node): return node
@@ -57,7 +54,7 @@ final class FormNode {
     }
   }
 
-  /// A member in place of any that has the name.
+  /// Replaces any member with the same name.
   func member(_ key: any CodingKey) -> FormNode {
     let node = FormNode(at: .member(key, of: place))
     members[key.stringValue] = .node(node)
@@ -70,7 +67,7 @@ final class FormNode {
     return node
   }
 
-  /// The finished form; nil when the value encoded itself as nil. A value that encoded nothing is an empty dictionary.
+  /// Nil when the value encoded itself as nil. A value that encoded nothing is an empty dictionary.
   func form(level: Int) throws(StoreError) -> PlainForm? {
     try FormEncoder.check(level)
     switch shape {

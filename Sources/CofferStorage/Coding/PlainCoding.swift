@@ -1,10 +1,9 @@
 public import CofferPlatform
 internal import FoundationEssentials
 
-/// The step between plain values and forms, with its errors.
 @usableFromInline
 enum PlainCoding {
-  /// How a key decodes: values that are no more than their form each time, others once for each stored form.
+  /// Native values are decoded at each read, others once for each stored form.
   @inlinable
   static func decoding<Value: PlainValue>(_: Value.Type) -> @Sendable (PlainForm) throws(StoreError) -> Value {
     guard DecodedValue<Value>.pays else { return { (form) throws(StoreError) in try decode(Value.self, form) } }
@@ -12,7 +11,6 @@ enum PlainCoding {
     return { (form) throws(StoreError) in try last.value(of: form) }
   }
 
-  /// The same for a key whose value may be absent.
   @inlinable
   static func optionalDecoding<Value: PlainValue>(_: Value.Type) -> @Sendable (PlainForm) throws(StoreError) -> Value? {
     guard DecodedValue<Value>.pays else { return { (form) throws(StoreError) in try decode(Value.self, form) } }
@@ -56,7 +54,7 @@ enum PlainCoding {
   static func unencodable(_ type: Any.Type, _ error: any Error) -> StoreError {
     switch error {
     case let error as StoreError: error
-    // The error holds the value: only the place of it goes on.
+    // The error holds the value: pass on only its place.
     case EncodingError.invalidValue(_, let context): unencodable(type, context.codingPath.described, underlying: nil)
     default: unencodable(type, "", underlying: error)
     }

@@ -1,5 +1,5 @@
 extension Array: PlainValue where Element: PlainValue {
-  /// An array whose elements all stand for one, or the JSON text of an override.
+  /// An array whose elements all decode, or the JSON text of an override.
   public init?(plainForm: PlainForm) {
     guard case .array(let forms) = plainForm.structure else { return nil }
     var elements: [Element] = []
@@ -21,13 +21,13 @@ extension Array: PlainValue where Element: PlainValue {
 }
 
 extension Set: PlainValue where Element: PlainValue {
-  /// An array whose elements all stand for one, or the JSON text of an override. An element that is there twice is one.
+  /// An array whose elements all decode, or the JSON text of an override. Repeated elements count once.
   public init?(plainForm: PlainForm) {
     guard let elements = [Element](plainForm: plainForm) else { return nil }
     self = Set(elements)
   }
 
-  /// An array, ascending: equal sets have the same form.
+  /// An ascending array: equal sets have the same form.
   ///
   /// - Throws: the error of an element's encoding.
   public func plainForm() throws -> PlainForm {
@@ -40,8 +40,8 @@ extension Set: PlainValue where Element: PlainValue {
 extension Set: NativePlainValue where Element: PlainValue {}
 
 extension PlainForm {
-  /// A type whose values may be the keys of a dictionary in the clear: `String`, `Int`, and any that says so, which for an enum
-  /// of strings or integers is one word.
+  /// A type whose values may be the keys of a plain dictionary: `String`, `Int`, and any conforming type. An enum of strings
+  /// or integers needs only the conformance:
   ///
   /// ```swift
   /// enum Weekday: Int, PlainForm.Key { case monday = 1, tuesday }
@@ -54,8 +54,8 @@ extension String: PlainForm.Key {}
 extension Int: PlainForm.Key {}
 
 extension Dictionary: PlainValue where Key: PlainForm.Key, Value: PlainValue {
-  /// A dictionary whose names and values all stand for one, or the JSON text of an override. A name stands for a key when it is
-  /// spelled as the key spells itself: `7` is an integer, `07` is none.
+  /// A dictionary whose names and values all decode, or the JSON text of an override. A name must be spelled as the key
+  /// spells itself: `7` is an integer, `07` is not.
   public init?(plainForm: PlainForm) {
     guard case .dictionary(let forms) = plainForm.structure else { return nil }
     var members: [Key: Value] = [:]
@@ -67,7 +67,7 @@ extension Dictionary: PlainValue where Key: PlainForm.Key, Value: PlainValue {
     self = members
   }
 
-  /// A dictionary: integers as decimal names.
+  /// A dictionary, with integers as decimal names.
   ///
   /// - Throws: the error of a value's encoding.
   public func plainForm() throws -> PlainForm {
@@ -78,7 +78,7 @@ extension Dictionary: PlainValue where Key: PlainForm.Key, Value: PlainValue {
     return .dictionary(forms)
   }
 
-  // The first case of both is known when this is compiled for a type of key, and costs nothing then.
+  // The compiler resolves the first case of both functions for each key type, so it costs nothing.
   private static func key(named name: String) -> Key? {
     if let key = name as? Key { return key }
     guard let key = Key(codingKey: name.codingKey), key.codingKey.stringValue.hasSameBytes(as: name) else { return nil }
@@ -89,7 +89,7 @@ extension Dictionary: PlainValue where Key: PlainForm.Key, Value: PlainValue {
 }
 
 extension PlainForm {
-  /// The text of an override parsed as JSON; anything else as it is.
+  /// Parses the text of an override as JSON.
   fileprivate var structure: PlainForm {
     guard case .argument(let text) = self else { return self }
     do { return try ArgumentJSON.form(of: text) } catch { return self }

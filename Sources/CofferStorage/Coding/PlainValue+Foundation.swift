@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension String: NativePlainValue {
-  /// A string, or the text of an override as it is.
+  /// A string, or the text of an override.
   @inlinable
   public init?(plainForm: PlainForm) {
     switch plainForm {
@@ -16,7 +16,8 @@ extension String: NativePlainValue {
 }
 
 extension Data: NativePlainValue {
-  /// Data, or the text of an override: base64 (RFC 4648), or hexadecimal digits in `<` and `>`, spaces between bytes allowed.
+  /// Data, or the text of an override: base64 (RFC 4648), or hexadecimal digits in `<` and `>` with optional spaces between
+  /// bytes.
   public init?(plainForm: PlainForm) {
     switch plainForm {
     case .data(let data): self = data
@@ -51,7 +52,8 @@ extension Data: NativePlainValue {
 }
 
 extension Date: NativePlainValue {
-  /// A date, or the text of an override in ISO 8601: `2026-03-01`, `2026-03-01T09:30:00Z`, with a fraction or another zone too.
+  /// A date, or the text of an override in ISO 8601: `2026-03-01`, `2026-03-01T09:30:00Z`, also with a fraction or another
+  /// zone.
   public init?(plainForm: PlainForm) {
     switch plainForm {
     case .date(let date): self = date

@@ -2,7 +2,7 @@ internal import CofferPlatform
 public import FoundationEssentials
 
 extension UUID: NativePlainValue {
-  /// The 36 characters of a UUID (RFC 9562), in letters of either case, or the same as the text of an override.
+  /// The 36 characters of a UUID (RFC 9562), in letters of either case, also as the text of an override.
   public init?(plainForm: PlainForm) {
     switch plainForm {
     case .string(let text), .argument(let text): self.init(uuidString: text)
@@ -10,13 +10,12 @@ extension UUID: NativePlainValue {
     }
   }
 
-  /// A string, in capital letters.
+  /// A string in capital letters.
   public func plainForm() -> PlainForm { .string(uuidString) }
 }
 
 extension Decimal: NativePlainValue {
-  /// The text of a decimal number, `-12.50` or `1e-3`, also of an override; an integer; a real, as the shortest decimal that is
-  /// that real.
+  /// The text of a decimal number, `-12.50` or `1e-3`, also of an override; an integer; or a real, as its shortest decimal.
   public init?(plainForm: PlainForm) {
     switch plainForm {
     case .string(let text), .argument(let text): self.init(wholeText: text)
@@ -27,7 +26,7 @@ extension Decimal: NativePlainValue {
     }
   }
 
-  /// A string, in which every digit is kept: a real would round.
+  /// A string, which keeps every digit: a real would round.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable`` for NaN.
   public func plainForm() throws -> PlainForm {

@@ -1,5 +1,4 @@
-/// A plain value with a form of its own, which ``FormEncoder`` and ``FormDecoder`` use at any depth instead of the type's
-/// `Codable`.
+/// A plain value with its own form, which ``FormEncoder`` and ``FormDecoder`` use at any depth instead of `Codable`.
 protocol NativePlainValue: PlainValue {}
 
 extension Bool: NativePlainValue {
@@ -26,7 +25,7 @@ extension Bool: NativePlainValue {
 }
 
 extension FixedWidthInteger {
-  /// Any number that this type holds exactly, a boolean as 0 or 1, or the decimal text of an override.
+  /// An exact number, a boolean as 0 or 1, or the decimal text of an override.
   @inlinable
   init?(exactPlainForm form: PlainForm) {
     switch form {
@@ -41,7 +40,7 @@ extension FixedWidthInteger {
 }
 
 extension BinaryFloatingPoint where Self: LosslessStringConvertible {
-  /// A real, an integer that this type holds exactly, or the text of an override.
+  /// A real, an exact integer, or the text of an override.
   @inlinable
   init?(nearestPlainForm form: PlainForm) {
     switch form {
@@ -52,7 +51,7 @@ extension BinaryFloatingPoint where Self: LosslessStringConvertible {
     case .unsigned(let value): self.init(exactly: value)
     case .argument(let text):
       self.init(text)
-      // A number too large is none; who wants infinity writes `inf`.
+      // Refuse a number that is too large. Infinity is `inf`.
       if isInfinite, text.utf8.contains(where: { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) { return nil }
     default: return nil
     }
@@ -60,7 +59,7 @@ extension BinaryFloatingPoint where Self: LosslessStringConvertible {
 }
 
 extension Int: NativePlainValue {
-  /// A number that fits exactly, or the decimal text of an override.
+  /// An exact number, or the decimal text of an override.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
@@ -69,7 +68,7 @@ extension Int: NativePlainValue {
 }
 
 extension Int8: NativePlainValue {
-  /// A number that fits exactly, or the decimal text of an override.
+  /// An exact number, or the decimal text of an override.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
@@ -78,7 +77,7 @@ extension Int8: NativePlainValue {
 }
 
 extension Int16: NativePlainValue {
-  /// A number that fits exactly, or the decimal text of an override.
+  /// An exact number, or the decimal text of an override.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
@@ -87,7 +86,7 @@ extension Int16: NativePlainValue {
 }
 
 extension Int32: NativePlainValue {
-  /// A number that fits exactly, or the decimal text of an override.
+  /// An exact number, or the decimal text of an override.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
@@ -96,7 +95,7 @@ extension Int32: NativePlainValue {
 }
 
 extension Int64: NativePlainValue {
-  /// A number that fits exactly, or the decimal text of an override.
+  /// An exact number, or the decimal text of an override.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
@@ -105,7 +104,7 @@ extension Int64: NativePlainValue {
 }
 
 extension UInt8: NativePlainValue {
-  /// A number that fits exactly, or the decimal text of an override.
+  /// An exact number, or the decimal text of an override.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
@@ -114,7 +113,7 @@ extension UInt8: NativePlainValue {
 }
 
 extension UInt16: NativePlainValue {
-  /// A number that fits exactly, or the decimal text of an override.
+  /// An exact number, or the decimal text of an override.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
@@ -123,7 +122,7 @@ extension UInt16: NativePlainValue {
 }
 
 extension UInt32: NativePlainValue {
-  /// A number that fits exactly, or the decimal text of an override.
+  /// An exact number, or the decimal text of an override.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
@@ -132,7 +131,7 @@ extension UInt32: NativePlainValue {
 }
 
 extension UInt: NativePlainValue {
-  /// A number that fits exactly, or the decimal text of an override.
+  /// An exact number, or the decimal text of an override.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer, unsigned only above `Int64.max`.
@@ -141,7 +140,7 @@ extension UInt: NativePlainValue {
 }
 
 extension UInt64: NativePlainValue {
-  /// A number that fits exactly, or the decimal text of an override.
+  /// An exact number, or the decimal text of an override.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer, unsigned only above `Int64.max`.
@@ -159,8 +158,8 @@ extension Double: NativePlainValue {
 }
 
 extension Float: NativePlainValue {
-  /// A real, rounded to the nearest `Float` (the decimal text of a list written by hand seldom is one exactly), an integer held
-  /// exactly, or the text of an override.
+  /// A real rounded to the nearest `Float`, an integer held exactly, or the text of an override. The decimal text of a list
+  /// written by hand is seldom an exact `Float`.
   @inlinable
   public init?(plainForm: PlainForm) { self.init(nearestPlainForm: plainForm) }
   /// A real.

@@ -2,8 +2,8 @@ internal import CofferPlatform
 public import FoundationEssentials
 
 extension URL: NativePlainValue {
-  /// A URL in any of the forms that programs store: a path (what Foundation on Linux writes, a leading `~` being the home
-  /// folder), the text of an absolute URL, or the keyed archive that Foundation on Apple systems writes.
+  /// A URL in any form that programs store: a path (from Foundation on Linux; a leading `~` is the home folder), the text of
+  /// an absolute URL, or the keyed archive from Foundation on Apple systems.
   public init?(plainForm: PlainForm) {
     switch plainForm {
     case .string(let text), .argument(let text): self.init(stored: text)
@@ -14,8 +14,8 @@ extension URL: NativePlainValue {
 
   /// The path of a file URL, so that Foundation's `url(forKey:)` reads it back; the text of any other.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable`` for a URL without a scheme that begins with `/` or `~`, as only
-  ///   paths of files are stored.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable`` for a URL without a scheme that begins with `/` or `~`: only
+  ///   paths of files are stored this way.
   public func plainForm() throws -> PlainForm {
     guard !Self.isPath(absoluteString) else {
       throw StoreError(
@@ -30,7 +30,6 @@ extension URL: NativePlainValue {
     return .string(path)
   }
 
-  /// Whether a stored `text` is the path of a file, and no URL's text.
   private static func isPath(_ text: String) -> Bool { text.hasPrefix("/") || text.hasPrefix("~") }
 
   private init?(stored text: String) {
@@ -44,14 +43,14 @@ extension URL: NativePlainValue {
   private init?(keyedArchive: Data) {
     do {
       let archive = try PropertyListDecoder().decode(KeyedArchive.self, from: keyedArchive)
-      // More than one string is a URL relative to another: which is which cannot be told without the archive's references.
+      // Several strings are a URL relative to another. Only the archive's references tell which is which.
       guard archive.strings.count == 1 else { return nil }
       self.init(string: archive.strings[0])
     } catch { return nil }
   }
 }
 
-/// As much of an archive of `NSKeyedArchiver` as one URL needs: the strings among its objects.
+/// The strings of an `NSKeyedArchiver` archive, which one URL needs.
 private struct KeyedArchive: Decodable {
   private enum CodingKeys: String, CodingKey { case objects = "$objects" }
 

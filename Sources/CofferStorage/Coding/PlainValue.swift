@@ -1,18 +1,18 @@
-/// A type that may be written in the clear. Adopting it is a promise: no value of this type is a secret.
+/// A type that may be written in the clear. Conformance is a promise: no value of this type is a secret.
 ///
-/// One word is enough for a raw-value enum and for a `Codable` struct:
+/// A raw-value enum and a `Codable` struct need only the conformance:
 ///
 /// ```swift
 /// enum Theme: String, PlainValue { case light, dark }
 /// struct Window: Codable, PlainValue { var width = 800, height = 600 }
 /// ```
 ///
-/// `Bool`, the integers, `Float`, `Double`, `Decimal`, `String`, `Date`, `Data`, `URL`, `UUID`, arrays and sets of plain values,
-/// and dictionaries of them whose keys are `String`, `Int` or another ``PlainForm/Key`` adopt it here. A property list holds no
-/// nil: an array of optionals, or an optional of an optional, is no plain value. ``Sealed`` never does, and a `Codable` struct
-/// that holds a ``Sealed`` does not compile as plain.
+/// These conform: `Bool`, the integers, `Float`, `Double`, `Decimal`, `String`, `Date`, `Data`, `URL`, `UUID`, arrays and
+/// sets of plain values, and dictionaries of them with keys of `String`, `Int` or another ``PlainForm/Key``. Arrays of
+/// optionals and nested optionals do not, because a property list holds no nil. ``Sealed`` never does, and a `Codable` struct
+/// that holds one does not compile as plain.
 public protocol PlainValue: Sendable {
-  /// The value that `plainForm` stands for; nil when it stands for none of this type.
+  /// The value of `plainForm`; nil if that is no value of this type.
   init?(plainForm: PlainForm)
 
   /// This value as a property-list value.
@@ -21,9 +21,9 @@ public protocol PlainValue: Sendable {
   func plainForm() throws -> PlainForm
 }
 
-// Two ways in, and the tie between them: raw values first.
+// Two defaults and the tie between them: raw values win.
 extension PlainValue where Self: RawRepresentable, RawValue: PlainValue {
-  /// The case whose raw value is stored.
+  /// The case of the stored raw value.
   public init?(plainForm: PlainForm) {
     guard let raw = RawValue(plainForm: plainForm) else { return nil }
     self.init(rawValue: raw)
@@ -44,7 +44,7 @@ extension PlainValue where Self: Codable {
 }
 
 extension PlainValue where Self: Codable & RawRepresentable, RawValue: PlainValue {
-  /// The case whose raw value is stored.
+  /// The case of the stored raw value.
   public init?(plainForm: PlainForm) {
     guard let raw = RawValue(plainForm: plainForm) else { return nil }
     self.init(rawValue: raw)
@@ -54,6 +54,6 @@ extension PlainValue where Self: Codable & RawRepresentable, RawValue: PlainValu
   public func plainForm() throws -> PlainForm { try rawValue.plainForm() }
 }
 
-/// Marks a payload type that must never be written in the clear, at any depth of a plain value: the plain encoder refuses it.
-/// The compiler keeps ``Sealed`` out of plain storage; this catches a payload that was taken out of its seal.
+/// Marks a payload type that must never be written in the clear: the plain encoder refuses it at any depth. The compiler
+/// keeps ``Sealed`` out of plain storage; this protocol catches a payload taken out of its seal.
 public protocol SecretPayload {}

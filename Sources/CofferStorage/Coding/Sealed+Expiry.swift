@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension Sealed {
-  /// From when on the vault no longer hands the secret out; nil for never. Set for a secret that was read from a store; a new
-  /// secret gets its expiry from its key.
+  /// The moment from which the vault no longer hands the secret out; nil for never. Only a secret read from a store has it; a
+  /// new one gets its expiry from its key.
   public var expires: Date? { form.metadata.expires }
 }

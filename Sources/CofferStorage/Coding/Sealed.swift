@@ -1,10 +1,10 @@
 public import CofferMemory
 public import CofferPlatform
 
-/// The one carrier of a secret: encoded bytes in guarded memory that print as `Sealed(•••)`.
+/// The carrier of a secret: encoded bytes in guarded memory. It prints as `Sealed(•••)`.
 ///
-/// It is not `Codable`, so no plain value can hold one. Take the payload out with ``reveal()`` where an ordinary Swift value is
-/// needed (from then on it is the caller's, and Swift wipes nothing), or lend the bytes with ``withBytes(_:)``.
+/// It is not `Codable`, so no plain value can hold one. ``reveal()`` returns the payload as an ordinary Swift value, which
+/// nobody wipes. ``withBytes(_:)`` lends the bytes.
 public struct Sealed<Payload: Sendable>: Sendable {
   let form: SecretForm
 
@@ -13,9 +13,9 @@ public struct Sealed<Payload: Sendable>: Sendable {
   /// Takes over bytes that are already guarded: no ordinary Swift value ever holds them.
   public init(guarded bytes: consuming SecretBytes) { form = SecretForm(bytes) }
 
-  /// Lends the encoded bytes: of a `String` its UTF-8, of `Data` and `[UInt8]` themselves, of anything else its JSON.
+  /// Lends the encoded bytes: the UTF-8 of a `String`, `Data` and `[UInt8]` unchanged, the JSON of any other payload.
   ///
-  /// - Throws: what `body` throws, unchanged.
+  /// - Throws: the error of `body`, unchanged.
   public func withBytes<Result: ~Copyable, Failure: Error>(
     _ body: (RawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -37,13 +37,13 @@ extension Sealed where Payload: Codable {
 
   /// Lends the payload to `body`.
   ///
-  /// - Throws: what ``reveal()`` and `body` throw.
+  /// - Throws: the errors of ``reveal()`` and `body`.
   public func reveal<Result>(_ body: (Payload) throws -> Result) throws -> Result { try body(reveal()) }
 }
 
 extension Sealed: Equatable {
-  /// Whether both hold the same bytes, in a time that does not tell where they differ. Never in the child of a fork, where the
-  /// bytes are gone: zeros would equal zeros.
+  /// Whether both hold the same bytes, in a time that does not tell where they differ. Always false in the child of a fork,
+  /// where the bytes are gone: zeros would equal zeros.
   public static func == (left: Self, right: Self) -> Bool {
     left.form.bytes.isIntact && right.form.bytes.isIntact && left.form.bytes.isEqual(to: right.form.bytes)
   }

@@ -2,12 +2,10 @@ package import CofferMemory
 package import CofferPlatform
 internal import FoundationEssentials
 
-/// The step between values and guarded bytes.
-///
-/// Text and bytes are stored as they are, so that another program, or `coffer get`, finds exactly the token; anything else is
+/// Text and bytes are stored unchanged, so that another program, or `coffer get`, finds exactly the token. Anything else is
 /// JSON with sorted keys, so that equal values have equal bytes.
 enum SecretCoding {
-  /// JSON has no word for these numbers; a property list has these.
+  /// JSON cannot express these numbers; a property list can.
   private static let positiveInfinity = "+infinity", negativeInfinity = "-infinity", notANumber = "nan"
 
   static func encode<Value: Encodable>(_ value: Value) throws(StoreError) -> SecretForm {
@@ -25,7 +23,7 @@ enum SecretCoding {
         positiveInfinity: positiveInfinity, negativeInfinity: negativeInfinity, nan: notANumber)
       var json: Data
       do { json = try encoder.encode(value) } catch {
-        // The encoder's own error may quote the value: name the type only.
+        // The encoder's own error may quote the value: name only the type.
         throw StoreError(
           .unencodable, "\(withArticle("\(Value.self)")) could not be encoded",
           cure: "make its encoding succeed; what was stored is unchanged")
@@ -57,7 +55,6 @@ enum SecretCoding {
     }
   }
 
-  /// `form` with the traits of the key's declaration.
   static func form(_ form: SecretForm, _ traits: KeyTraits) throws(StoreError) -> SecretForm {
     if let limit = traits.maximumBytes, form.bytes.count > limit {
       throw StoreError(
@@ -80,7 +77,7 @@ enum SecretCoding {
     }
   }
 
-  // The decoder's own error may quote the bytes: name the types only.
+  // The decoder's own error may quote the bytes: name only the types.
   private static func undecodable<Value>(_: Value.Type, _ form: SecretForm) -> StoreError {
     let stored = form.metadata.contentType.isEmpty ? "bytes" : form.metadata.contentType
     return StoreError(
@@ -90,19 +87,18 @@ enum SecretCoding {
 }
 
 extension ItemMetadata {
-  /// The reserved attribute of items that a logout removes, so that a program built without the key space removes them too.
+  /// Reserved attribute of items that a logout removes, even by a program built without the key space.
   package static let endsWithSession = "coffer.ends-with-session"
 }
 
 extension StoreError {
-  /// Guarded memory ran out.
   package init(memory error: SecretMemoryError) {
     self.init(.memory, "guarded memory ran out", cure: "free memory or raise ulimit -v, then try again", underlying: error)
   }
 }
 
 extension SecretForm {
-  /// The value as an ordinary Swift value of a type that is known only now.
+  /// The value as an ordinary Swift value.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, ``/CofferPlatform/StoreError/Kind/afterFork``.
   package func decoded<Value: Decodable>(_: Value.Type = Value.self) throws(StoreError) -> Value {

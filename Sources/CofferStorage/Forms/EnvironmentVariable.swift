@@ -1,11 +1,10 @@
 package import CofferPlatform
 
-/// The environment of this process, as text.
 package enum EnvironmentVariable {
-  /// The value of `name`; nil when it is not set.
+  /// Nil when `name` is not set.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` where the value is not UTF-8. Repaired, the names of two folders
-  ///   would be one.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` if the value is not UTF-8: a repair could give two folders one
+  ///   name.
   package static func text(_ name: String) throws(StoreError) -> String? {
     guard let value = getenv(name) else { return nil }
     guard let text = String(validatingCString: value) else {

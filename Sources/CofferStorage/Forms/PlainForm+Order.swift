@@ -1,11 +1,9 @@
 internal import FoundationEssentials
 
 extension PlainForm {
-  /// A strict order of forms: by kind, and within a kind by value, text and data byte by byte. It is for sets, which have no
-  /// order of their own.
+  /// A strict order of forms, for sets: by kind, then by value, with text and data byte by byte.
   func isOrdered(before other: PlainForm) -> Bool { order(other) < 0 }
 
-  /// Negative, zero or positive as this form comes before, is or follows `other`.
   private func order(_ other: PlainForm) -> Int {
     switch (self, other) {
     case (.bool(let a), .bool(let b)): Self.order(a ? 1 : 0, b ? 1 : 0)
@@ -23,7 +21,7 @@ extension PlainForm {
 
   private static func order<Value: Comparable>(_ a: Value, _ b: Value) -> Int { a < b ? -1 : a == b ? 0 : 1 }
 
-  // A NaN is neither less nor equal: by its bits it has a place all the same.
+  // A NaN is ordered by its bits.
   private static func order(_ a: Double, _ b: Double) -> Int {
     a.isTotallyOrdered(belowOrEqualTo: b) ? (b.isTotallyOrdered(belowOrEqualTo: a) ? 0 : -1) : 1
   }
@@ -36,7 +34,6 @@ extension PlainForm {
     return a.count - b.count
   }
 
-  /// Names and values in turn, by name.
   private static func members(_ forms: [String: PlainForm]) -> [PlainForm] {
     forms.sorted { $0.key.byteOrder($1.key) < 0 }.flatMap { [.string($0.key), $0.value] }
   }

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A property-list value: what the plain store moves.
+/// A property-list value, the unit of the plain store.
 public enum PlainForm: Sendable {
   /// `<true/>` or `<false/>`.
   case bool(Bool)
@@ -20,10 +20,10 @@ public enum PlainForm: Sendable {
   case array([PlainForm])
   /// `<dict>`.
   case dictionary([String: PlainForm])
-  /// Text of an override (launch argument, environment). Its type is whatever the reading key declares. Never stored.
+  /// Text of an override (launch argument, environment), typed by the reading key. Never stored.
   case argument(String)
 
-  /// The word a property list, or `explain`, uses for this kind of value.
+  /// The word for this kind of value in a property list or `explain`.
   public var kindName: String {
     switch self {
     case .bool: "boolean"
@@ -40,8 +40,7 @@ public enum PlainForm: Sendable {
 }
 
 extension PlainForm: Equatable {
-  /// Whether both are the same stored value: reals by their bits, so that a NaN is equal to itself and an unchanged value
-  /// is known as unchanged.
+  /// Whether both are the same stored value. Reals compare by their bits, so that an unchanged NaN is known as unchanged.
   public static func == (left: PlainForm, right: PlainForm) -> Bool {
     switch (left, right) {
     case (.bool(let a), .bool(let b)): a == b

@@ -1,10 +1,9 @@
 public import CofferMemory
 public import FoundationEssentials
 
-/// A value on its way into or out of an encrypted store: guarded bytes and what is said about them, all of it sealed at rest.
+/// A value on its way into or out of an encrypted store: guarded bytes and their metadata, all sealed at rest.
 ///
-/// Copies share the bytes, so that other metadata can be said of a secret without another copy of it. It prints as
-/// `SecretForm(•••)`.
+/// Copies share the bytes, so a secret can get other metadata without another copy of it. It prints as `SecretForm(•••)`.
 public struct SecretForm: Sendable {
   @usableFromInline let box: GuardedBox
   /// Label, content type, attributes and expiry.
@@ -20,7 +19,7 @@ public struct SecretForm: Sendable {
   @inlinable public var bytes: SecretBytes { _read { yield box.bytes } }
 }
 
-/// Bytes that several forms share. They are wiped when the last of these is gone.
+/// Bytes that several forms share. The release of the last form wipes them.
 @usableFromInline
 final class GuardedBox: Sendable {
   @usableFromInline let bytes: SecretBytes
@@ -37,15 +36,15 @@ extension SecretForm: CustomStringConvertible, CustomDebugStringConvertible, Cus
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// What is said about an item of the vault. Sealed like the value, but apart from it: listing opens this and never the value.
+/// The metadata of a vault item. Sealed like the value but separately: a listing opens the metadata and never the value.
 public struct ItemMetadata: Sendable, Equatable {
-  /// A name for people, at most 1 024 bytes.
+  /// A display name, at most 1 024 bytes.
   public var label: String
-  /// The media type of the value, for example `text/plain`; empty when unknown.
+  /// The media type of the value, for example `text/plain`; empty if unknown.
   public var contentType: String
-  /// Free attributes by name, found again by search.
+  /// Free attributes by name, found by search.
   public var attributes: [String: String]
-  /// From when on the value is no longer handed out; nil for never. Milliseconds count.
+  /// The moment, in milliseconds, from which the value is no longer handed out; nil for never.
   public var expires: Date?
 
   /// Metadata with the given parts.
@@ -56,7 +55,7 @@ public struct ItemMetadata: Sendable, Equatable {
     self.expires = expires
   }
 
-  /// Whether both say the same, byte by byte. Swift's own `==` on strings would take two spellings of `é` for one text.
+  /// Compares byte by byte. Swift's `==` on strings treats two spellings of `é` as one text.
   public static func == (left: ItemMetadata, right: ItemMetadata) -> Bool {
     left.label.hasSameBytes(as: right.label) && left.contentType.hasSameBytes(as: right.contentType)
       && left.expires == right.expires && left.attributes.count == right.attributes.count
@@ -66,22 +65,21 @@ public struct ItemMetadata: Sendable, Equatable {
 
 extension ItemMetadata {
   private static let own = "coffer."
-  /// What earlier versions said under names of no such kind: where a login is renewed, and what the Secret Service shows.
+  /// Names without the prefix, from earlier versions: for renewing a login, and for the Secret Service.
   private static let formerlyOwn: Set = [
     "oauth.token-endpoint", "oauth.revocation-endpoint", "oauth.client", "oauth.scope", "oauth.secret-in-body", "secret-service",
   ]
 
-  /// Whether Coffer believes what an attribute of that name says, so that nobody else may say it: no client of the Secret
-  /// Service, no import, no option of a command.
+  /// Whether Coffer trusts an attribute of that name. Clients of the Secret Service, imports and command options must not set
+  /// it.
   package static func isOwn(attribute name: String) -> Bool {
     name.utf8.starts(with: own.utf8) || formerlyOwn.contains(name)
   }
 
-  /// Whether Coffer or its library keeps the item by itself, as it does logins and what ends with a session.
+  /// Whether Coffer or its library manages the item, such as a login or an item that ends with a session.
   package var isKeptByCoffer: Bool { attributes.keys.contains { $0.utf8.starts(with: Self.own.utf8) } }
 
-  /// The attributes that are nobody's but Coffer's.
+  /// The attributes that only Coffer may set.
   package var ownAttributes: [String: String] { attributes.filter { Self.isOwn(attribute: $0.key) } }
-  /// All others.
   package var freeAttributes: [String: String] { attributes.filter { !Self.isOwn(attribute: $0.key) } }
 }

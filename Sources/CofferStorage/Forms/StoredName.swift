@@ -2,10 +2,10 @@ public import CofferPlatform
 
 /// The rules for names of keys, services and accounts.
 public enum StoredName {
-  /// Bytes of UTF-8 in a name, at most: a service is often a URL, and a longer name is a value in the wrong place.
+  /// The most bytes of UTF-8 in a name. A service is often a URL; a longer name is a value in the wrong place.
   public static let longest = 1024
 
-  /// Returns `name` when it can name a value.
+  /// Returns a valid `name`.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` when it is empty, longer than ``longest`` or holds a control
   ///   character (which could forge a line in a line-based protocol or a terminal).
@@ -28,14 +28,13 @@ public enum StoredName {
     return name
   }
 
-  /// Whether ``check(_:as:)`` returns `name`.
   static func isValid(_ name: String) -> Bool {
     do throws(StoreError) { try check(name) } catch { return false }
     return true
   }
 
-  /// Nearly every name: 1 to ``longest`` characters of printable ASCII, which no rule forbids. The rules themselves ask
-  /// Unicode's tables for each character.
+  /// True for 1 to ``longest`` characters of printable ASCII, which no rule forbids. For other names the rules look up each
+  /// character in Unicode's tables.
   @inlinable
   package static func isPrintableASCII(_ name: String) -> Bool {
     let bytes = name.utf8Span.span

@@ -1,28 +1,26 @@
 package import CofferMemory
 package import CofferPlatform
 
-/// Reads JSON where it lies: a string that is a secret goes straight to guarded memory, and never becomes a `String`.
+/// Reads JSON in place: a secret string goes straight to guarded memory and never becomes a `String`.
 ///
-/// Source: RFC 8259. What the caller does not ask for is not accepted, or passed over without recursion, so no depth has to be
-/// bounded.
+/// Source: RFC 8259. Unrequested input is refused, or skipped without recursion, so depth needs no bound.
 package struct JSONScanner {
   private let bytes: UnsafeRawBufferPointer
   private let place: String
   private let outcome: String
-  /// Bytes that are read already.
   package private(set) var offset = 0
 
-  /// - Parameter outcome: what an error adds, which is thrown before anything is done.
+  /// - Parameter outcome: appended to each error; says that nothing was done.
   package init(_ bytes: UnsafeRawBufferPointer, place: String, outcome: String = "nothing was imported") {
     self.bytes = bytes
     self.place = place
     self.outcome = outcome
   }
 
-  /// The number of the line that is read, from 1.
+  /// From 1.
   package var line: Int { bytes[..<min(offset, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1 }
 
-  /// Says where, and never what. Where nothing follows, what is wrong is the end.
+  /// Names the line, never the content. If only white space follows, the error is the early end.
   package func damaged(_ what: String) -> StoreError {
     guard bytes[offset...].allSatisfy(Self.isSpace) else {
       return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; \(outcome)")
@@ -34,7 +32,7 @@ package struct JSONScanner {
 
   private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
 
-  /// The next byte that is no white space; nil at the end.
+  /// Skips white space. Nil at the end.
   package mutating func peek() -> UInt8? {
     while offset < bytes.count, Self.isSpace(bytes[offset]) { offset += 1 }
     return offset < bytes.count ? bytes[offset] : nil
@@ -51,13 +49,12 @@ package struct JSONScanner {
     return true
   }
 
-  /// Calls `body` with the name of each field, to read its value.
-  ///
-  /// A name that stands there twice is refused: which of its values is meant nobody knows. Source: RFC 8259, section 4.
+  /// Calls `body` with the name of each field, to read its value. Refuses a repeated name, because the meant value is unknown
+  /// (RFC 8259, section 4).
   package mutating func object(_ body: (inout JSONScanner, String) throws -> Void) throws {
     try expect("{")
     guard !takes("}") else { return }
-    // By their bytes: Swift takes two spellings of a character for the same.
+    // Bytes, because Swift treats two spellings of a character as equal.
     var names: Set<[UInt8]> = []
     repeat {
       let name = try text()
@@ -68,7 +65,6 @@ package struct JSONScanner {
     try expect("}")
   }
 
-  /// Calls `body` for each element, to read it.
   package mutating func array(_ body: (inout JSONScanner) throws -> Void) throws {
     try expect("[")
     guard !takes("]") else { return }
@@ -76,7 +72,7 @@ package struct JSONScanner {
     try expect("]")
   }
 
-  /// Passes over a value of any kind, looking no closer than its end needs.
+  /// Skips a value of any kind and checks only what finding its end needs.
   package mutating func skip() throws(StoreError) {
     var depth = 0
     repeat {
@@ -94,7 +90,6 @@ package struct JSONScanner {
     } while depth > 0
   }
 
-  /// A number, `true`, `false` or `null`.
   private mutating func word() throws(StoreError) {
     let start = offset
     while offset < bytes.count, case let byte = bytes[offset], byte >= 0x2B, byte != 0x2C, byte < 0x7B, byte != 0x5B, byte != 0x5D
@@ -104,12 +99,10 @@ package struct JSONScanner {
     guard offset > start else { throw damaged("a value is missing") }
   }
 
-  /// Nothing may follow.
   package mutating func end() throws(StoreError) {
     guard peek() == nil else { throw damaged("something follows the end") }
   }
 
-  /// A whole number that is not negative.
   package mutating func number() throws(StoreError) -> Int {
     _ = peek()
     let start = offset
@@ -118,7 +111,7 @@ package struct JSONScanner {
     return number
   }
 
-  /// Whether `null` stands here, which is then read.
+  /// Reads `null` if it stands here.
   package mutating func isNull() throws(StoreError) -> Bool {
     guard peek() == UInt8(ascii: "n") else { return false }
     for byte in "null".utf8 {
@@ -128,7 +121,6 @@ package struct JSONScanner {
     return true
   }
 
-  /// A string that is no secret.
   package mutating func text() throws(StoreError) -> String {
     var text: [UInt8] = []
     try string { text.append($0) }
@@ -136,7 +128,6 @@ package struct JSONScanner {
     return valid
   }
 
-  /// A string in guarded memory.
   package mutating func secretText() throws -> SecretBytes {
     let start = offset
     let secret = try SecretBytes.written { (put) throws(StoreError) in
@@ -148,7 +139,7 @@ package struct JSONScanner {
     return secret
   }
 
-  /// A string that is no secret; empty where `null` or anything else but a string stands, which is passed over.
+  /// Skips anything but a string, and returns an empty one.
   package mutating func textOrNothing() throws(StoreError) -> String {
     guard peek() == UInt8(ascii: "\"") else {
       try skip()
@@ -157,7 +148,7 @@ package struct JSONScanner {
     return try text()
   }
 
-  /// A string in guarded memory; nil where it is empty, and where `null` or anything else stands, which is passed over.
+  /// Nil for an empty string, and for any other value, which is skipped.
   package mutating func secretOrNothing() throws -> SecretForm? {
     guard peek() == UInt8(ascii: "\"") else {
       try skip()
@@ -167,7 +158,6 @@ package struct JSONScanner {
     return secret.count == 0 ? nil : SecretForm(secret)
   }
 
-  /// A number, `true`, `false` or `null` as it stands there.
   package mutating func literal() throws(StoreError) -> String {
     _ = peek()
     let start = offset
@@ -175,7 +165,7 @@ package struct JSONScanner {
     return String(decoding: bytes[start..<offset], as: UTF8.self)
   }
 
-  /// Hands the bytes of a string to `put`, escapes resolved.
+  /// Resolves escapes.
   private mutating func string(_ put: (UInt8) -> Void) throws(StoreError) {
     try expect("\"")
     while offset < bytes.count {
@@ -207,7 +197,7 @@ package struct JSONScanner {
     }
   }
 
-  /// The scalar of `\uXXXX`, or of two that are a surrogate pair.
+  /// Reads `\uXXXX`, or two that form a surrogate pair.
   private mutating func scalar() throws(StoreError) -> Unicode.Scalar {
     let first = try unit()
     if let scalar = Unicode.Scalar(first) { return scalar }

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// A plain value as JSON. Bytes are the object `{"base64": "…"}`; the encoder says what dates and numbers without an end are.
+/// Bytes are the object `{"base64": "…"}`; the encoder's strategies cover dates and non-finite numbers.
 package struct PlainFormJSON: Encodable {
   package let form: PlainForm
 
@@ -21,7 +21,7 @@ package struct PlainFormJSON: Encodable {
     }
   }
 
-  /// The text of `form`; dates are ISO 8601 in whole seconds.
+  /// Dates are ISO 8601 in whole seconds.
   static func text(_ form: PlainForm) -> String? {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,11 +1,10 @@
 package import CofferObservation
 internal import Synchronization
 
-/// One owner's closure on the main actor, and what it is told from.
+/// One owner's closure on the main actor.
 ///
-/// The owner need not be `Sendable`, so nothing but the main actor looks at it, the check of whether it is still there included.
-/// News only ask for a turn of the main actor; the value is read in that turn, and so is never older than what the program itself
-/// has set by then.
+/// The owner need not be `Sendable`: only the main actor touches it, even to check that it exists. News only asks for a turn
+/// of the main actor. That turn reads the value, which is never older than the program's own last set.
 final class MainObservation<Owner: AnyObject, Value: Sendable>: Sendable, KeptObservation {
   @MainActor private weak var owner: Owner?
   @MainActor private var body: (@MainActor (Owner, ValueChanges<Value>.Element) -> Void)?
@@ -25,7 +24,6 @@ final class MainObservation<Owner: AnyObject, Value: Sendable>: Sendable, KeptOb
     self.body = body
   }
 
-  /// Calls the closure with the present value, and from then on with what comes.
   @MainActor func begin() {
     changes.source.listen { [weak self] signal in
       switch signal {
@@ -34,7 +32,7 @@ final class MainObservation<Owner: AnyObject, Value: Sendable>: Sendable, KeptOb
       }
     }
     tell()
-    // What ended before it was listened to.
+    // The source may have ended before it had a listener.
     if changes.source.isOver { stop() }
   }
 
@@ -42,7 +40,7 @@ final class MainObservation<Owner: AnyObject, Value: Sendable>: Sendable, KeptOb
     Task { @MainActor in if owner == nil { stop() } }
   }
 
-  /// Ends it. What the closure captured is the main actor's, and is released there.
+  /// The closure's captures belong to the main actor and are released there.
   func stop() {
     guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return }
     changes.source.listen(nil)
@@ -70,8 +68,8 @@ final class MainObservation<Owner: AnyObject, Value: Sendable>: Sendable, KeptOb
 }
 
 extension ValueChanges {
-  /// The same on the main actor: `body` is called there with the present values before this returns, and later with the newest
-  /// whenever the main actor has a turn for it.
+  /// The same on the main actor: `body` is called there with the present values before this returns, and with the newest at
+  /// later turns.
   @MainActor package func observe<Owner: AnyObject>(
     _ source: AnyObject, as name: String = "", onMainBy owner: Owner, _ body: @escaping @MainActor (Owner, Element) -> Void
   ) -> Handler<Void>.Canceller {

@@ -2,21 +2,17 @@ internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 
-/// An observation as far as it is kept.
 protocol KeptObservation: AnyObject, Sendable {
-  /// Ends it where its owner is gone.
   func stopIfUnowned()
   func stop()
 }
 
-/// All observations of this process that are bound to an owner. Nothing else keeps them, and they keep what they are told from:
-/// so there is no circle, and whoever observes need not keep the subject, the session or the router.
+/// All observations with an owner in this process. Only this keeps them, and they keep their sources: so there is no cycle,
+/// and an observer need not keep the subject, the session or the router.
 ///
-/// That an owner is gone is found at the next news. Where none come it is found by looking, soon after an observation began and
-/// then ever more seldom.
+/// The next news, or a check, finds that an owner is gone. Checks begin soon after an observation and then become rarer.
 final class Observations: Sendable {
-  /// Where one owner's closure for one value is. The source stays alive while something is in the slot, and so does its
-  /// identifier.
+  /// The place of one owner's closure for one value. The source lives, and keeps its identifier, while the slot is filled.
   struct Slot: Hashable {
     let source: ObjectIdentifier
     let name: String
@@ -26,7 +22,7 @@ final class Observations: Sendable {
   private struct State {
     var kept: [Slot: any KeptObservation] = [:]
     var pause = shortestPause
-    /// Of the look that is to come; zero while there is none.
+    /// Zero if no check is scheduled.
     var round: UInt64 = 0
     var lastRound: UInt64 = 0
 
@@ -41,11 +37,10 @@ final class Observations: Sendable {
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "coffer.owners", qos: .utility)
 
-  // Seconds. A look costs some 50 ns for each observation; an idle program is woken about once a minute.
+  // Seconds. A check costs about 50 ns for each observation and wakes an idle program about once a minute.
   private static let shortestPause = 1.0
   private static let longestPause = 64.0
 
-  /// Keeps `observation`, in place of the one that the owner had there.
   func keep(_ observation: any KeptObservation, in slot: Slot) {
     let (former, round) = state.withLock { state in
       let former = state.kept.updateValue(observation, forKey: slot)
@@ -57,13 +52,12 @@ final class Observations: Sendable {
     if let round { look(in: round, after: Self.shortestPause) }
   }
 
-  /// Drops `observation`, unless another has its place by now.
   func drop(_ observation: any KeptObservation, from slot: Slot) {
     let dropped = state.withLock { state -> (any KeptObservation)? in
       guard state.kept[slot] === observation else { return nil }
       return state.kept.removeValue(forKey: slot)
     }
-    // Released outside of the lock: what it holds may call anything as it goes.
+    // Released outside the lock: what it holds may call anything on release.
     withExtendedLifetime(dropped) {}
   }
 

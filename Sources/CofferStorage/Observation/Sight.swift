@@ -1,20 +1,18 @@
 package import CofferPlatform
 
-/// What was seen at a look, to tell whether the next one sees something else.
+/// The result of a look, for comparison with the next one.
 package enum Sight: Sendable {
-  /// Of each value.
+  /// One for each value.
   case values([SeenValue])
-  /// Why there was none.
+  /// The error of the read.
   case failure(StoreError.Kind, key: String?)
 
   init(_ error: StoreError) { self = .failure(error.kind, key: error.key) }
 
-  /// Whether the store is closed, so that nothing more will be seen.
   var isEnd: Bool {
     if case .failure(.closed, _) = self { true } else { false }
   }
 
-  /// Whether an observer of `other` would see the same again.
   func isSame(as other: Sight) -> Bool {
     switch (self, other) {
     case (.values(let mine), .values(let others)):
@@ -25,11 +23,10 @@ package enum Sight: Sendable {
   }
 }
 
-/// One value as it was seen.
 package struct SeenValue: Sendable {
-  /// The value; nil for a secret, of which no copy is kept.
+  /// Nil for a secret, of which no copy is kept.
   let value: (any Sendable)?
-  /// What is stored for it: forms of the plain store, versions of the vault. Empty where no store has it.
+  /// Forms of the plain store, versions of the vault. Empty if no store has one.
   let stored: [any Equatable & Sendable]
 
   package init(_ value: (any Sendable)?, stored: [any Equatable & Sendable] = []) {
@@ -48,8 +45,7 @@ extension Equatable {
 }
 
 extension Reading {
-  /// What of the reading tells it from another: the form that is read in the plain store, which may be an override's, and the
-  /// version in the vault.
+  /// The form in the plain store, which may be an override's; the version in the vault.
   var seen: any Equatable & Sendable {
     if let form = form as? PlainForm { return Optional(form) }
     return R.self == Plain.self ? PlainForm?.none : stamp
@@ -57,6 +53,5 @@ extension Reading {
 }
 
 extension Store {
-  /// What tells whether the value of `name` is another than at the last look.
   package func look(at name: String) throws(StoreError) -> any Equatable & Sendable { try load([name])[0].seen }
 }

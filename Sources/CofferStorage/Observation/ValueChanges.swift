@@ -1,28 +1,26 @@
 public import CofferPlatform
 
-/// The values of some keys over time: what ``StorageRouter/changes(of:)`` returns.
+/// The values of some keys over time, returned by ``StorageRouter/changes(of:)``.
 ///
 /// ```swift
 /// for await theme in try app.changes(of: keys.theme) { show(try theme.get()) }
 /// ```
 ///
-/// It begins with the present values. After that there is an element whenever they are others than those of the element before:
-/// no two elements in a row are equal. Values are read when the loop asks for them, so a loop that is slower than the changes
-/// gets the newest values and none of those in between. Where they cannot be read the element is the error, and the sequence goes
-/// on: a vault that is locked may be unlocked.
+/// The sequence begins with the present values. A new element follows when they differ from the last one. Values are read
+/// when the loop asks, so a slow loop gets the newest and skips those in between. If they cannot be read, the element is the
+/// error, and the sequence goes on, because a locked vault may be unlocked.
 ///
-/// Values of the plain store are compared as values where their type is `Equatable`, and else by what is stored. Those of the
-/// vault are compared by the version of the item, so that no secret is kept for it: an item that is stored again is another.
+/// Plain values are compared as values if they are `Equatable`, else by their stored forms. Vault values are compared by the
+/// item's version, so that no secret is kept for it: an item that is stored again counts as changed.
 ///
-/// It ends when the router or a store of its keys is closed, and when the task is cancelled. It is for one loop: ask for another
-/// to have another. While it lives it keeps its router alive.
+/// The sequence ends when the router or a store of its keys is closed, and when the task is cancelled. It serves one loop,
+/// and keeps its router alive.
 public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
-  /// The values, or why they cannot be read.
+  /// The values, or the error of their read.
   public typealias Element = Result<Value, StoreError>
-  /// The sequence itself never fails.
+  /// The sequence never fails.
   public typealias Failure = Never
 
-  /// An element as it was read, with the sight that a later read is compared with.
   struct Look: Sendable {
     let element: Element
     let sight: Sight
@@ -31,7 +29,7 @@ public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
   let source: ValueSource
   let look: @Sendable () -> Look
 
-  /// An iterator, which takes its elements from where the sequence's other iterators left off.
+  /// An iterator, which continues where the sequence's other iterators stopped.
   public func makeAsyncIterator() -> Iterator { Iterator(source: source, look: look) }
 
   /// Waits for values and reads them.
@@ -62,7 +60,7 @@ public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
 }
 
 extension ValueChanges {
-  /// The sequence of what these elements mean. `transform` also gets what to call where they may mean something else by now.
+  /// A sequence of transformed elements. `transform` also gets a closure to call when its result may have changed.
   package func map<Other>(
     _ transform:
       @escaping @Sendable (Element, Sight, _ again: @escaping @Sendable () -> Void)

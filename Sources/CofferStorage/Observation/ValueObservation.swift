@@ -1,11 +1,11 @@
 internal import Dispatch
 internal import Synchronization
 
-/// One owner's closure, and what it is told from.
+/// One owner's closure.
 ///
-/// Whoever brings news delivers them: the thread that begins the observation, the queue of a store's feed, or a thread that
-/// triggers a handler. While one delivers, others only note that there is more, which is then delivered on the feed's queue: so
-/// calls never overlap, no lock is held in one, and no thread is kept for another's news.
+/// The thread that brings news delivers it: the one that begins the observation, the queue of a store's feed, or one that
+/// triggers a handler. Meanwhile other threads only note more news, which the feed's queue then delivers. So calls never
+/// overlap, no lock is held in one, and no thread waits for another's news.
 final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
   private enum Phase { case idle, telling, tellingWithMore, over }
 
@@ -13,7 +13,6 @@ final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
   private let changes: ValueChanges<Value>
   private let body: @Sendable (ValueChanges<Value>.Element) -> Void
   private let slot: Observations.Slot
-  // Whoever begins tells first.
   private let phase = Mutex(Phase.telling)
   private let last = Mutex<Sight?>(nil)
 
@@ -27,7 +26,6 @@ final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
     self.body = body
   }
 
-  /// Calls the closure with the present value, and from then on with what comes.
   func begin() {
     changes.source.listen { [weak self] signal in
       switch signal {
@@ -36,13 +34,13 @@ final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
       }
     }
     tell()
-    // What ended before it was listened to.
+    // The source may have ended before it had a listener.
     if changes.source.isOver { stop() }
   }
 
   func stopIfUnowned() { if owner == nil { stop() } }
 
-  /// Ends it. A call that has begun on another thread goes on to its end.
+  /// A call that has begun runs to its end.
   func stop() {
     phase.withLock { $0 = .over }
     changes.source.listen(nil)
@@ -78,7 +76,7 @@ final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
     if hasMore { changes.source.queue.async { self.tell() } }
   }
 
-  /// False where there is no owner, or nothing more to tell. The owner is held no longer than this.
+  /// False without an owner or news. The owner is retained only during this call.
   private func tellOwner() -> Bool {
     guard let owner else { return false }
     let found = changes.look()
@@ -94,11 +92,11 @@ final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
 }
 
 extension ValueChanges {
-  /// Calls `body` with the present values before this returns, and then whenever a loop would get an element, until `owner` is
-  /// gone, the source ends, or what is returned is called. Until then everything that the values are read from stays alive.
+  /// Calls `body` with the present values before this returns, and then for each element that a loop would get. It stops when
+  /// `owner` is gone, the source ends, or the returned canceller is called. Until then everything that it reads stays alive.
   ///
   /// - Parameters:
-  ///   - source: what is observed. An owner has one closure for each `name` of it; a new one takes the place of the former.
+  ///   - source: the observed object. An owner has one closure for each `name` of it; a new one replaces the old one.
   ///   - owner: held weakly.
   package func observe(
     _ source: AnyObject, as name: String = "", by owner: any AnyObject & Sendable,

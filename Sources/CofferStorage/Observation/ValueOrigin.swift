@@ -1,10 +1,10 @@
 package import CofferPlatform
 
-/// Where news of a value come from: the feed of a store, and the name of the value there.
+/// The source of news of a value: a store's feed and the value's name there.
 public struct ValueOrigin: Sendable {
   /// The store's feed.
   public let feed: ChangeFeed
-  /// The name that the feed calls the value by.
+  /// The value's name in the feed.
   public let name: String
   let seen: Look?
 
@@ -15,8 +15,7 @@ public struct ValueOrigin: Sendable {
     seen = nil
   }
 
-  /// The same, with what tells whether the value is another than before where the value itself cannot be compared, or must not be
-  /// kept.
+  /// The same for a value that cannot be compared or must not be kept: `seen` tells whether it changed.
   package init(feed: ChangeFeed, name: String, seen: @escaping Look) {
     self.feed = feed
     self.name = name
@@ -27,10 +26,10 @@ public struct ValueOrigin: Sendable {
 }
 
 extension ValueChanges {
-  /// What `read` gives now, and whenever `origins` or `pulse` tell.
+  /// The result of `read` now, and at each news of `origins` or `pulse`.
   ///
   /// - Parameters:
-  ///   - looks: what tells two values apart that cannot be compared.
+  ///   - looks: tell apart values that cannot be compared.
   ///   - isSecret: whether no copy of the value may be kept to compare the next one with.
   package static func following(
     _ origins: [ValueOrigin], _ pulse: Handler<Void>?, comparing looks: [ValueOrigin], isSecret: Bool,
@@ -49,7 +48,7 @@ extension ValueChanges {
     }
   }
 
-  /// A value and the stored value at that time, which is read before and after.
+  /// A value and its stored value, read before and after.
   private static func still(
     _ looks: [ValueOrigin.Look], _ isSecret: Bool, _ read: () throws(StoreError) -> Value
   ) throws(StoreError) -> (Value, [any Equatable & Sendable]) {
@@ -63,7 +62,7 @@ extension ValueChanges {
       let value = try read()
       let again = try looks.map { (look) throws(StoreError) in try look() }
       rounds += 1
-      // A steady writer causes further events, by which the difference is found.
+      // A steady writer causes more events, which reveal the difference.
       if rounds == 3 || zip(stored, again).allSatisfy({ $0.isEqual(to: $1) }) { return (value, again) }
       stored = again
     }

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 
-/// Tells a loop, or a listener, that values may have changed. A signal that waits to be taken stands for all that come meanwhile.
+/// Signals that values may have changed. A pending signal stands for all later ones.
 final class ValueSource: Sendable {
   enum Signal { case news, end }
 
@@ -23,7 +23,7 @@ final class ValueSource: Sendable {
     continuation.yield()
   }
 
-  /// The queue for deliveries: that of the first feed, which delivers in order to all of its listeners.
+  /// The queue of the first feed, which delivers in order to all of its listeners.
   var queue: DispatchQueue {
     state.withLock { state in
       if let queue = state.queue { return queue }
@@ -33,7 +33,6 @@ final class ValueSource: Sendable {
     }
   }
 
-  /// Signals what `feed` tells of `names`, and ends when it does.
   func follow(_ feed: ChangeFeed, _ names: Set<String>) throws(StoreError) {
     guard !names.isEmpty else { return }
     let subscription = try feed.subscribe { [weak self] event in
@@ -45,7 +44,6 @@ final class ValueSource: Sendable {
     }
   }
 
-  /// Signals once more.
   func signal() {
     continuation.yield()
     state.withLock { $0.listener }?(.news)
@@ -61,7 +59,7 @@ final class ValueSource: Sendable {
     listener?(.end)
   }
 
-  /// Calls `body` with each signal from now on, where it comes from; nil for no more.
+  /// Calls `body` with each signal, on the signaling thread; nil stops it.
   func listen(_ body: (@Sendable (Signal) -> Void)?) {
     let former = state.withLock { state in
       defer { state.listener = body }
@@ -70,6 +68,5 @@ final class ValueSource: Sendable {
     withExtendedLifetime(former) {}
   }
 
-  /// Whether the source has ended, and nothing will be signalled.
   var isOver: Bool { state.withLock { $0.isOver } }
 }

@@ -1,12 +1,12 @@
-/// A breach of the rules that every store must keep.
+/// A breach of the rules for every store.
 public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
-  /// The store, as the suite was told to call it.
+  /// The store's name in the suite.
   public let store: String
   /// The check that failed.
   public let check: ConformanceCheck
-  /// The finding. Never a secret: the suite stores its own samples only.
+  /// The finding. Never a secret: the suite stores only its own samples.
   public let what: String
-  /// The error beneath, where a call threw that should not have.
+  /// The error of a call that should not have thrown.
   public let underlying: (any Error)?
 
   /// `MyStore fails 'removing': a removed value is still read`.
@@ -19,47 +19,47 @@ public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
 public enum ConformanceCheck: String, Sendable, CaseIterable {
   /// A name that was never stored reads as nil and is in no listing.
   case absence
-  /// Every kind of value comes back as it went in.
+  /// Every kind of value reads back unchanged.
   case saving
-  /// A second value takes the first one's place.
+  /// A second value replaces the first.
   case replacing
   /// nil removes, and removing a missing value does nothing.
   case removing
   /// All names with a value, ascending.
   case names
-  /// Several values in the order they were asked for, those that are absent too.
+  /// Several values in the requested order, including absent ones.
   case severalAtOnce
-  /// A stamp changes with its value and with nothing else, and is the same whichever way it is asked for.
+  /// A stamp changes only with its value, and every call returns the same one.
   case stamps
-  /// The items that a logout removes are listed with their stamps, expired ones too; preferences are none of them.
+  /// The items that a logout removes are listed with their stamps, including expired ones; preferences are not.
   case sessionItems
   /// A batch happens as a whole.
   case batches
-  /// A batch whose expectations do not hold is a conflict and changes nothing.
+  /// A batch with failed expectations is a conflict and changes nothing.
   case expectations
   /// A batch without writes compares and leaves no trace.
   case emptyBatch
-  /// Writes wait for the decision, and are dropped where it is not made.
+  /// Writes wait for the decision. Without it they are dropped.
   case decisions
-  /// Records of decided transactions can be dropped, unknown ones too.
+  /// Records of decided transactions can be dropped, even unknown ones.
   case forgetting
   /// A value is replaced by the result of a closure.
   case updates
-  /// A closure that throws changes nothing, and its error comes out.
+  /// A closure that throws changes nothing, and its error is rethrown.
   case failingUpdates
   /// A call from inside an update is refused.
   case reentrancy
-  /// Names that no store may take.
+  /// Invalid names are refused.
   case badNames
-  /// Names that every store must take.
+  /// Valid names are accepted.
   case goodNames
   /// A value over the limit is refused whole.
   case limits
-  /// Changes are told, with name and cause, once the new value can be read.
+  /// Changes are reported, with name and cause, once the new value can be read.
   case changes
-  /// A write that changes nothing is not told.
+  /// A write that changes nothing is not reported.
   case unchanged
-  /// Changes are told in their order, a batch at once.
+  /// Changes are reported in order, a batch at once.
   case changeOrder
   /// A closed store refuses every call, and its feed ends.
   case closing

@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-// Several writes at once, and their conditions.
 extension Examination {
   private func batch(_ writes: [String: R.Form], removing removed: String? = nil) -> Batch<R> {
     var batch = Batch<R>()
@@ -97,6 +96,6 @@ extension Examination {
     try expect(try store.names() == ["a"], "a decision shows among the names")
   }
 
-  /// The id that a decision's closure, which runs on this thread, was given.
+  /// The id that a decision's closure got on this thread.
   private final class Seen { var id: TransactionID? }
 }

@@ -2,9 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-// Reported changes.
 extension Examination {
-  /// Gathers the events of a feed.
   private final class Listener: Sendable {
     private let events = Mutex<[ChangeFeed.Event]>([])
     var all: [ChangeFeed.Event] { events.withLock { $0 } }
@@ -22,7 +20,7 @@ extension Examination {
     }
   }
 
-  /// Listens while `body` runs; a store that tells nothing must say so by a feed that has ended.
+  /// A store that reports no changes must have a feed that has ended.
   private func listening(_ body: (Listener) async throws -> Void) async throws {
     let listener = Listener()
     let subscription = try store.changes.subscribe { listener.add($0) }

@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import Dispatch
 internal import Synchronization
 
-// Changes that depend on the stored value.
 extension Examination {
   func updates() throws {
     let (one, two) = (try samples.number(1), try samples.number(2))
@@ -95,7 +94,7 @@ extension Examination {
     }
   }
 
-  /// Where threads wait for the last of them: those that came one after the other would prove nothing.
+  /// Threads wait here for the last one: runs in sequence would prove nothing.
   private final class StartingLine: Sendable {
     private let missing: Atomic<Int>
     private let gate = DispatchSemaphore(value: 0)
@@ -108,14 +107,13 @@ extension Examination {
     }
   }
 
-  /// The error of a thread.
   private final class Problem: Sendable {
     private let noted = Mutex<(any Error)?>(nil)
     var error: (any Error)? { noted.withLock { $0 } }
     func note(_ error: any Error) { noted.withLock { $0 = error } }
   }
 
-  /// Runs `body` on a thread of its own: a store's call may block, which the threads of tasks must not.
+  /// Not on a task's thread, which a store's call may block.
   private func onThread(_ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
       DispatchQueue(label: "coffer.conformance").async {

@@ -2,7 +2,6 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Foundation
 
-// Single values.
 extension Examination {
   func absence() throws {
     try expectValue(nil, of: "a", "before anything was stored")
@@ -108,7 +107,6 @@ extension Examination {
   }
 }
 
-// Refusals, and their errors.
 extension Examination {
   func badNames() throws {
     let one = try samples.number(1)
@@ -122,7 +120,7 @@ extension Examination {
     var good = [
       String(repeating: "n", count: StoredName.longest), " ", "a b", "a.b", "a/b", "../a", "é", "漢", "🗝", "$key", "key'\"", "-x",
     ]
-    // People see no difference, but a vault's names are bytes.
+    // They look the same, but a vault's names are bytes.
     if R.self == Vault.self { good += ["\u{E4}", "a\u{308}"] }
     for (number, name) in good.enumerated() {
       try store.save(try samples.number(number), for: name)

@@ -1,7 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// One check on one store.
 struct Examination<R: Route>: Sendable {
   let check: ConformanceCheck
   let suite: StoreConformance<R>
@@ -40,13 +39,11 @@ struct Examination<R: Route>: Sendable {
     }
   }
 
-  /// Fails unless `condition` holds.
   func expect(_ condition: Bool, _ otherwise: @autoclosure () -> String) throws(ConformanceFailure) {
     guard !condition else { return }
     throw ConformanceFailure(store: suite.name, check: check, what: otherwise(), underlying: nil)
   }
 
-  /// Fails unless `body` throws a ``/CofferPlatform/StoreError`` of `kind`.
   @discardableResult
   func expect(_ kind: StoreError.Kind, _ call: String, _ body: () throws -> Void) throws -> StoreError {
     do { try body() } catch let error as StoreError {
@@ -57,7 +54,7 @@ struct Examination<R: Route>: Sendable {
     return StoreError(kind, "", cure: "")
   }
 
-  /// Fails unless `name` has the value `form`, by every way to ask.
+  /// Checks each kind of read.
   func expectValue(_ form: R.Form?, of name: String, in store: (any Store<R>)? = nil, _ when: String) throws {
     let store = store ?? self.store
     let found = try store.load(name)

@@ -2,18 +2,14 @@ internal import CofferMemory
 internal import CofferStorage
 internal import Foundation
 
-/// Values that a store must keep as they are, and how they are compared.
 struct Samples<R: Route>: Sendable {
   /// All different.
   let forms: @Sendable () throws -> [R.Form]
-  /// A value of `count` bytes.
   let large: @Sendable (_ count: Int) throws -> R.Form
-  /// A value that holds `text`.
   let holding: @Sendable (_ text: String) throws -> R.Form
-  /// A value that holds `number`, and the number in one.
   let number: @Sendable (_ number: Int) throws -> R.Form
   let read: @Sendable (R.Form) -> Int?
-  /// A value that a logout removes, and that expires then; nil where values cannot say that of themselves.
+  /// A value that a logout removes, with an expiry; nil if values cannot carry that.
   let ofSession: @Sendable (_ expires: Date?) throws -> R.Form?
   let isEqual: @Sendable (R.Form, R.Form) -> Bool
 }

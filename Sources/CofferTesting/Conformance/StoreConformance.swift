@@ -8,13 +8,13 @@ public import CofferStorage
 /// }
 /// ```
 ///
-/// It uses no testing library and throws ``ConformanceFailure``, so that it runs under any.
+/// It needs no testing library and throws ``ConformanceFailure``.
 public struct StoreConformance<R: Route>: Sendable {
-  /// A fresh, empty store, and what can be done with it beside the protocol.
+  /// A fresh, empty store, with optional operations outside the protocol.
   public struct Subject: Sendable {
     /// The store.
     public let store: any Store<R>
-    /// Opens the same place once more, as another process would; nil for a store that has no place.
+    /// Opens the same place again, like another process; nil for a store without a place.
     public var reopen: (@Sendable () throws -> any Store<R>)?
     /// Closes the store; nil for one that cannot be closed.
     public var close: (@Sendable () throws -> Void)?
@@ -29,18 +29,18 @@ public struct StoreConformance<R: Route>: Sendable {
     }
   }
 
-  /// The abilities that only some kinds of stores have.
+  /// Optional abilities of stores.
   public struct Abilities: Sendable {
-    /// Holds writes back until a decision is made elsewhere. A store that cannot must say so with `.unsupported`.
+    /// Holds writes back until a decision is made elsewhere. A store without this ability must throw `.unsupported`.
     public var prepares = true
-    /// Records that a transaction happened. A store that cannot must say so with `.unsupported`.
+    /// Records that a transaction happened. A store without this ability must throw `.unsupported`.
     public var decides = true
-    /// Tells of changes. A store that does not must have a feed that has ended.
+    /// Reports changes. A store without this ability must have a feed that has ended.
     public var tellsChanges = true
-    /// Bytes of a value, at most; nil where only memory is a limit.
+    /// The most bytes of a value; nil if only memory is a limit.
     public var largestValue: Int?
 
-    /// All of it.
+    /// All abilities.
     public init() {}
   }
 
@@ -49,7 +49,7 @@ public struct StoreConformance<R: Route>: Sendable {
   let samples: Samples<R>
   let exceptions: [ConformanceCheck: String]
   let make: @Sendable () throws -> Subject
-  /// How long an event may take: only a store that does not tell at all is waited for in vain, and a busy machine takes its time.
+  /// The longest wait for an event. Only a store that reports nothing takes all of it; a busy machine needs time.
   package var patience = Duration.seconds(60)
 
   init(
@@ -70,7 +70,7 @@ public struct StoreConformance<R: Route>: Sendable {
     for check in ConformanceCheck.allCases { try await run(check) }
   }
 
-  /// Runs one check on a store of its own. A check that is an exception must fail: one that passes is an exception no more.
+  /// Runs one check on its own store. An excepted check must fail: if it passes, the exception is outdated.
   ///
   /// - Throws: ``ConformanceFailure``.
   public func run(_ check: ConformanceCheck) async throws(ConformanceFailure) {
@@ -101,7 +101,7 @@ extension StoreConformance where R == Plain {
   ///
   /// - Parameters:
   ///   - name: the store's name in failures.
-  ///   - abilities: its abilities beyond the least.
+  ///   - abilities: its optional abilities.
   ///   - exceptions: checks that this store cannot pass, each with the reason. They must fail.
   ///   - make: a fresh, empty store.
   public init(
@@ -111,7 +111,7 @@ extension StoreConformance where R == Plain {
     self.init(name, abilities, .plain, exceptions, make)
   }
 
-  /// The suite for a store that can neither be closed nor opened again.
+  /// The suite for a store that can be neither closed nor reopened.
   public init(
     _ name: String, abilities: Abilities = Abilities(), exceptions: [ConformanceCheck: String] = [:],
     make: @escaping @Sendable () throws -> any Store<Plain>
@@ -129,7 +129,7 @@ extension StoreConformance where R == Vault {
     self.init(name, abilities, .secret, exceptions, make)
   }
 
-  /// The suite for a store that can neither be closed nor opened again.
+  /// The suite for a store that can be neither closed nor reopened.
   public init(
     _ name: String, abilities: Abilities = Abilities(), exceptions: [ConformanceCheck: String] = [:],
     make: @escaping @Sendable () throws -> any Store<Vault>

@@ -2,8 +2,8 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-/// Where the containers of this process are declared that took their names from properties: two private extensions in two files,
-/// or two modules, may each have a property of one name, which no compiler sees.
+/// The declaration sites of containers named after properties. Two private extensions in two files, or two modules, may each
+/// have a property of one name, which no compiler sees.
 enum ContainerSites {
   private struct Name: Hashable {
     let store: String
@@ -13,16 +13,15 @@ enum ContainerSites {
 
   private struct Entry: Sendable {
     let site: DeclarationSite
-    /// Of a store without a file; another object may come to lie where it lay. Every store is Sendable, and only its being there
-    /// is asked.
+    /// Of a store without a file: another object may reuse its address. Every store is Sendable, and this only asks whether
+    /// it still exists.
     nonisolated(unsafe) weak var object: AnyObject?
     let hasFile: Bool
   }
 
   private static let sites = Mutex<[Name: Entry]>([:])
 
-  /// Why a container of the name `key` cannot be made at `site`: another site has the name in the same store. There are as many
-  /// names as there are properties.
+  /// The error if another site has the name `key` in the same store. The number of properties bounds the names.
   static func refusal<R>(of key: String, at site: DeclarationSite, in store: any Store<R>) -> StoreError? {
     guard let (name, entry) = claim(key, site, store) else { return nil }
     let other = sites.withLock { sites -> DeclarationSite? in
@@ -36,7 +35,7 @@ enum ContainerSites {
       cure: "give one of the properties another name, or pass key: to one that is to share the value")
   }
 
-  /// Nil for a store that is neither a file nor an object: nothing tells it from another.
+  /// Nil for a store that is neither a file nor an object, and so cannot be identified.
   private static func claim<R>(_ key: String, _ site: DeclarationSite, _ store: any Store<R>) -> (Name, Entry)? {
     if store.place.hasPrefix("/") {
       return (Name(store: store.place + "\0" + store.part, object: nil, key: key), Entry(site: site, object: nil, hasFile: true))

@@ -1,7 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
 
-/// One value of a storage, to be handed around apart from it: the key and the type are fixed where it is made.
+/// One value of a storage, to pass around separately: its key and type are fixed.
 ///
 /// ```swift
 /// extension PersistentStorage {
@@ -9,8 +9,8 @@ public import CofferStorage
 /// }
 /// ```
 ///
-/// A second `launches` does not compile. The name of the property is the name in the storage: when it changes, pass the old one
-/// as `key:`, or declare a `StorageKey` with `renamed(from:)`.
+/// A second `launches` does not compile. The property's name is the name in the storage: when it changes, pass the old one as
+/// `key:`, or declare a `StorageKey` with `renamed(from:)`.
 public struct KeyValueContainer<Value: Sendable>: PersistedValue {
   /// Not disclosed.
   public typealias Sensitivity = Undisclosed
@@ -35,7 +35,7 @@ public struct KeyValueContainer<Value: Sendable>: PersistedValue {
     handle = storage.store.persistedValue(for: StorageKey(key, of: Value.self)).eraseToAnyPersistedValue()
   }
 
-  /// The value: ``defaultValue`` while nothing is stored. Setting nil removes. Failures are those of
+  /// The value, or ``defaultValue`` while nothing is stored. Setting nil removes. Failures go the way of
   /// ``PersistedValue/wrappedValue``.
   public var value: Value? {
     get { wrappedValue }
@@ -56,14 +56,14 @@ public struct KeyValueContainer<Value: Sendable>: PersistedValue {
     }
   }
 
-  /// Whether that is one step.
+  /// Whether ``mutate(_:)`` is one step.
   public var mutatesAtomically: Bool { handle.mutatesAtomically }
   /// Whether the value comes from a vault.
   public var isSecret: Bool { handle.isSecret }
-  /// Whose changes are changes of this value.
+  /// The origins of this value's changes.
   public var origins: [ValueOrigin] { handle.origins }
-  /// The value in place of one that cannot be read.
+  /// The value in place of an unreadable one.
   public var fallback: Value? { handle.fallback ?? defaultValue }
-  /// Told of what `wrappedValue` met.
+  /// Reports a failure of `wrappedValue`.
   public func report(_ failure: StoreError) { handle.report(failure) }
 }

@@ -2,14 +2,14 @@ public import CofferDefaults
 public import CofferPlatform
 public import CofferStorage
 
-/// Values by name, in any store: two methods for primitives and whole structures alike.
+/// Values by name, in any store: two methods for primitives and whole structures.
 ///
-/// A store adopts this by saying so; ``PersistentStorage`` hides what else a store offers, and prefixes names. Names given here
-/// are checked by nobody: declare a container for each, or better a key in a `KeySpace`.
+/// A store conforms without code; ``PersistentStorage`` hides the rest of a store's interface, and prefixes names. Nothing
+/// checks names given here: declare a container for each, or better a key in a `KeySpace`.
 public protocol KeyValueStorage<R>: Sendable {
-  /// Whether values are written in the clear.
+  /// The route of the values.
   associatedtype R: Route
-  /// Where the values are.
+  /// The store of the values.
   var store: any Store<R> { get }
 }
 
@@ -40,13 +40,13 @@ extension KeyValueStorage where R == Plain {
   /// A container for the value under `key`.
   ///
   /// - Parameters:
-  ///   - key: the name; the enclosing computed property's unless given. A property that is stored, or a function, has no name to
-  ///     give, and two properties of one name, private ones of two files for example, would share the value: such a container
-  ///     refuses to be read and written, and says where it was made. Of two the first that was used goes on.
-  ///   - defaultValue: what reads where nothing is stored.
+  ///   - key: the name; by default that of the enclosing computed property. A stored property or a function has no name to
+  ///     give, and two properties of one name, such as private ones in two files, would share the value. Such a container
+  ///     refuses reads and writes, and its error says where it was made. Of two, the first one used works.
+  ///   - defaultValue: the value while nothing is stored.
   ///   - property: the enclosing property, as the compiler names it.
-  ///   - fileID: where the container is made: the file.
-  ///   - line: where the container is made: the line.
+  ///   - fileID: the file of the call.
+  ///   - line: the line of the call.
   public func makeContainer<Value: PlainValue>(
     key: String? = nil, defaultValue: Value? = nil, property: String = #function, fileID: String = #fileID, line: Int = #line
   ) -> KeyValueContainer<Value> {
@@ -75,15 +75,15 @@ extension KeyValueStorage where R == Vault {
     try store.set(value, for: StorageKey(key, vaulted: Value.self))
   }
 
-  /// A container for the value under `key`, whose failures, a locked vault's too, go to `onFailure`.
+  /// A container for the value under `key`, whose failures, including a locked vault's, go to `onFailure`.
   ///
   /// - Parameters:
-  ///   - key: the name; the enclosing computed property's unless given.
-  ///   - substitute: the value that a failed read gives.
+  ///   - key: the name; by default that of the enclosing computed property.
+  ///   - substitute: the result of a failed read.
   ///   - property: the enclosing property, as the compiler names it.
-  ///   - fileID: where the container is made: the file.
-  ///   - line: where the container is made: the line.
-  ///   - onFailure: is called with the error of each read and write that fails.
+  ///   - fileID: the file of the call.
+  ///   - line: the line of the call.
+  ///   - onFailure: called with the error of each failed read and write.
   public func makeContainer<Value: Codable & Sendable>(
     key: String? = nil, use substitute: Value?, property: String = #function, fileID: String = #fileID, line: Int = #line,
     onFailure: @escaping @Sendable (StoreError) -> Void
@@ -97,10 +97,10 @@ extension KeyValueStorage where R == Vault {
   }
 }
 
-/// A container's name: written out, or the enclosing property's.
+/// A container's name: given, or the enclosing property's.
 struct ContainerName: Sendable {
   let text: String
-  /// Why a name that was derived is none.
+  /// The reason why a derived name is invalid.
   let refusal: StoreError?
 
   init<R>(_ written: String?, _ derived: String, _ site: DeclarationSite, in store: any Store<R>) {
@@ -109,8 +109,8 @@ struct ContainerName: Sendable {
     refusal = isDerived ? Self.refusal(of: derived, "\(site)") ?? ContainerSites.refusal(of: derived, at: site, in: store) : nil
   }
 
-  // `#function` is the name of a computed property. In the initializer of a stored property it is the type's name, so that all
-  // its containers would share one; in a function it has parentheses.
+  // `#function` is the name of a computed property. In the initializer of a stored property it is the type's name, which all
+  // its containers would share; in a function it has parentheses.
   private static func refusal(of name: String, _ site: String) -> StoreError? {
     let isType = name.first?.isUppercase == true
     guard isType || name.contains("(") else { return nil }

@@ -3,11 +3,11 @@ public import CofferPlatform
 public import CofferStorage
 public import SystemPackage
 
-/// A suite of preferences behind two methods, with a prefix for its names, so that several instances on one suite do not collide.
+/// A suite of preferences behind two methods. A prefix keeps the names of several instances on one suite apart.
 public final class PersistentStorage: KeyValueStorage {
   /// Serves the plain route.
   public typealias R = Plain
-  /// The domain that `UserDefaults.standard` uses, opened with its first use: see ``/CofferDefaults/DefaultsStore/standard``.
+  /// The domain of `UserDefaults.standard`, opened at its first use: see ``/CofferDefaults/DefaultsStore/standard``.
   public static let standard = PersistentStorage(.standard)
 
   private enum Suite: Sendable {
@@ -30,12 +30,12 @@ public final class PersistentStorage: KeyValueStorage {
     store = DefaultsStore.standard
   }
 
-  /// Opens `suiteName`, or the domain that `UserDefaults.standard` uses, which is named like the executable.
+  /// Opens `suiteName`, or the domain of `UserDefaults.standard`, which is named after the executable.
   ///
   /// - Parameters:
   ///   - suiteName: the suite's name, one path component.
   ///   - keyPrefix: the prefix of this instance's names in the suite.
-  ///   - folder: the folder of the suite's property list, instead of the user's configuration folder.
+  ///   - folder: the folder of the suite's property list; the user's configuration folder by default.
   /// - Throws: the errors of `DefaultsStore.open`.
   public init(suiteName: String? = nil, keyPrefix: String = "", in folder: FilePath? = nil) throws(StoreError) {
     let name = suiteName ?? DefaultsDomain.standardName
@@ -52,9 +52,9 @@ public final class PersistentStorage: KeyValueStorage {
     }
   }
 
-  /// Removes every value of this instance: those whose names have its prefix.
+  /// Removes every value whose name has this instance's prefix.
   public func clear() throws(StoreError) { try defaults.removeAll() }
 
-  /// Writes all values into the property list and to the disk. It happens within a second by itself.
+  /// Writes all values to the property list and the disk. This also happens automatically within a second.
   public func synchronize() throws(StoreError) { try defaults.synchronize() }
 }

@@ -3,7 +3,7 @@ public import CofferStorage
 internal import Synchronization
 
 extension PersistedValues {
-  /// A value with an answer to failures.
+  /// A value with a failure policy.
   public struct OnFailure<Base: ThrowingPersistedValue>: ValueOperator, PersistedValue {
     /// The type of the value.
     public typealias Value = Base.Value
@@ -19,19 +19,18 @@ extension PersistedValues {
     /// Reads, changes and stores.
     public func mutate(_ body: (inout Value) throws -> Void) throws { try base.mutate(body) }
 
-    /// The value in place of one that cannot be read.
+    /// The value in place of an unreadable one.
     public var fallback: Value { substitute() }
-    /// Told of what `wrappedValue` met.
+    /// Reports a failure of `wrappedValue`.
     public func report(_ failure: StoreError) { handle(failure) }
   }
 }
 
 extension ThrowingPersistedValue {
-  /// The same value with `wrappedValue`: what that meets goes to `handle`, and a read that failed gives `substitute`.
+  /// The same value with `wrappedValue`: its failures go to `handle`, and a failed read returns `substitute`.
   ///
-  /// On a handle of the vault this is where a program says that it can go on with a locked vault, and with what. Whoever gives
-  /// nil here cannot tell a locked vault from a value that is not there by `wrappedValue`; ``ThrowingPersistedValue/load()``
-  /// tells, of the erased handle too.
+  /// On a vault handle this is the program's answer to a locked vault. With a nil substitute `wrappedValue` does not tell a
+  /// locked vault from a missing value; ``ThrowingPersistedValue/load()`` does, even on the erased handle.
   public func onFailure(
     use substitute: @autoclosure @escaping @Sendable () -> Value, _ handle: @escaping @Sendable (StoreError) -> Void
   ) -> PersistedValues.OnFailure<Self> {
@@ -47,7 +46,7 @@ extension PersistedValue {
 }
 
 extension ThrowingPersistedValue where Sensitivity == Vault {
-  /// Forbidden: a locked vault would read as nil, as if nobody were logged in, though nobody wrote that.
+  /// Forbidden: a locked vault would read as nil, as if nobody were logged in, without nil in the source.
   @_disfavoredOverload
   @available(*, unavailable, message: "say what a locked vault reads as: .onFailure(use: nil) { error in … }")
   public func onFailure(_ handle: @escaping @Sendable (StoreError) -> Void) -> PersistedValues.OnFailure<Self> {
@@ -71,7 +70,7 @@ extension ThrowingPersistedValue where Sensitivity == Vault {
 }
 
 extension PersistedValues {
-  /// A value that tells of its reads and writes.
+  /// A value that prints its reads and writes.
   public struct Print<Base: ThrowingPersistedValue>: ValueOperator {
     /// The type of the value.
     public typealias Value = Base.Value
@@ -110,11 +109,10 @@ extension PersistedValues {
 }
 
 extension PersistedValues.Print: PersistedValue where Base: PersistedValue {
-  /// The value in place of one that cannot be read.
+  /// The value in place of an unreadable one.
   public var fallback: Value { base.fallback }
 }
 
-/// Lines with a prefix, to standard output or a stream.
 private final class Lines: Sendable {
   private let prefix: String
   private let stream: Mutex<(any TextOutputStream & Sendable)?>
@@ -133,12 +131,12 @@ private final class Lines: Sendable {
 }
 
 extension ThrowingPersistedValue {
-  /// The same value, telling each read as `prefix: get value: (…)` and each write as `prefix: set value: (…)` once it succeeded.
-  /// A value of the vault shows as `•••`.
+  /// The same value, which prints each read as `prefix: get value: (…)` and each successful write as `prefix: set value:
+  /// (…)`. A value of the vault shows as `•••`.
   ///
   /// - Parameters:
   ///   - prefix: the first word of each line.
-  ///   - stream: where the lines go; standard output unless given.
+  ///   - stream: the output; standard output by default.
   public func print(
     _ prefix: String = "", to stream: (any TextOutputStream & Sendable)? = nil
   ) -> PersistedValues.Print<Self> {
@@ -179,7 +177,7 @@ extension PersistedValues {
       }
     }
 
-    /// Whether that is one step.
+    /// Always true.
     public var mutatesAtomically: Bool { true }
   }
 }
@@ -187,10 +185,10 @@ extension PersistedValues {
 /// The lock that copies of one handle share.
 private final class Turn: Sendable {
   private let lock = Mutex<Void>(())
-  /// The number of the thread that has it; zero while none has.
+  /// The number of the holding thread; zero if none.
   private let holder = Atomic<UInt32>(0)
 
-  /// Throws ``/CofferPlatform/StoreError`` `.reentrant` on the thread that has it: a write there would wait for itself.
+  /// Throws ``/CofferPlatform/StoreError`` `.reentrant` on the holding thread, which would deadlock.
   func check() throws(StoreError) {
     guard holder.load(ordering: .relaxed) == coffer_thread_number() else { return }
     throw StoreError(
@@ -198,7 +196,6 @@ private final class Turn: Sendable {
       cure: "write it after mutate(_:); an observer may write a value made by .atomic().subject()")
   }
 
-  /// Runs `body` with it.
   func take<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
     try lock.withLock { (_) throws(Failure) in
       holder.store(coffer_thread_number(), ordering: .relaxed)
@@ -209,16 +206,16 @@ private final class Turn: Sendable {
 }
 
 extension PersistedValues.Atomic: PersistedValue where Base: PersistedValue {
-  /// The value in place of one that cannot be read.
+  /// The value in place of an unreadable one.
   public var fallback: Value { base.fallback }
 }
 
 extension ThrowingPersistedValue {
-  /// The same value, whose `mutate` is one step. A stored value's always is, whichever handle or process writes, and passes
-  /// through; merged values, and those made of closures, get a lock, which the copies of this handle share.
+  /// The same value, whose `mutate` is one step. A stored value's always is, across handles and processes, and passes
+  /// through. Merged values, and those made of closures, get a lock that the copies of this handle share.
   ///
-  /// A write of the same value inside of its write throws ``/CofferPlatform/StoreError/Kind/reentrant``: from `mutate`, and from
-  /// an observer that `subject().atomic()` tells while it writes. An observer of `atomic().subject()` is told afterwards, and may
-  /// write.
+  /// A nested write of the same value throws ``/CofferPlatform/StoreError/Kind/reentrant``: from `mutate`, and from an
+  /// observer that `subject().atomic()` calls during a write. `atomic().subject()` calls its observers after the write, so
+  /// they may write.
   public func atomic() -> PersistedValues.Atomic<Self> { PersistedValues.Atomic(base: self) }
 }

@@ -1,9 +1,9 @@
 public import CofferPlatform
 public import CofferStorage
 
-/// A value made from another one. It inherits the other's answers unless it has its own, and no operator lowers the sensitivity.
+/// A value made from another one. It forwards to the other by default, and no operator lowers the sensitivity.
 public protocol ValueOperator: ThrowingPersistedValue where Sensitivity == Base.Sensitivity {
-  /// The other's type.
+  /// The type of the value beneath.
   associatedtype Base: ThrowingPersistedValue
   /// The value beneath.
   var base: Base { get }
@@ -49,7 +49,7 @@ extension PersistedValues {
 }
 
 extension PersistedValues.Map: PersistedValue where Base: PersistedValue {
-  /// The value in place of one that cannot be read.
+  /// The value in place of an unreadable one.
   public var fallback: Value { transform(base.fallback) }
 }
 
@@ -61,7 +61,7 @@ extension ThrowingPersistedValue {
     PersistedValues.Map(base: self, transform: transform, untransform: untransform)
   }
 
-  /// The same value as another type, some of whose values stand for none of this one: writing such a value is dropped.
+  /// The same value as another type. A write of a value without a counterpart in this type is dropped.
   public func compactMap<Other: Sendable>(
     transform: @escaping @Sendable (Value) -> Other, untransform: @escaping @Sendable (Other) -> Value?
   ) -> PersistedValues.Map<Self, Other> {
@@ -75,7 +75,7 @@ extension PersistedValues {
   where First.Value == Second.Value, First.Sensitivity == Second.Sensitivity {
     /// The type of the value.
     public typealias Value = First.Value
-    /// As it is declared: see the protocol.
+    /// The sensitivity of both.
     public typealias Sensitivity = First.Sensitivity
     let first: First
     let second: Second
@@ -92,28 +92,28 @@ extension PersistedValues {
 
     /// Whether the value comes from a vault.
     public var isSecret: Bool { first.isSecret || second.isSecret }
-    /// Whose changes are changes of this value.
+    /// The origins of this value's changes.
     public var origins: [ValueOrigin] { first.origins + second.origins }
   }
 }
 
 extension PersistedValues.Merge: PersistedValue where First: PersistedValue, Second: PersistedValue {
-  /// The value in place of one that cannot be read.
+  /// The value in place of an unreadable one.
   public var fallback: First.Value { merge(first.fallback, second.fallback) }
-  /// Told of what `wrappedValue` met.
+  /// Reports a failure of `wrappedValue`.
   public func report(_ failure: StoreError) { first.report(failure) }
 }
 
 extension ThrowingPersistedValue {
-  /// Both values as one: a read merges them, a write goes to both, to this one first. They are two values all the same: where
-  /// they must never differ use a router's `transaction`.
+  /// Both values as one: a read merges them, a write goes to this one and then to the other. The two writes are separate: if
+  /// the values must never differ, use a router's `transaction`.
   public func merge<Other: ThrowingPersistedValue>(
     with other: Other, merge: @escaping @Sendable (Value, Value) -> Value
   ) -> PersistedValues.Merge<Self, Other> where Other.Value == Value, Other.Sensitivity == Sensitivity, Sensitivity: Route {
     PersistedValues.Merge(first: self, second: other, merge: merge)
   }
 
-  /// The same with a partner that may be missing: without one this value stands alone.
+  /// The same with an optional partner: without one this value stands alone.
   public func merge<Other: PersistedValue>(
     with other: Other?, merge: @escaping @Sendable (Value, Value) -> Value
   ) -> AnyPersistedValue<Value>
@@ -131,7 +131,7 @@ extension ThrowingPersistedValue {
 }
 
 extension PersistedValues {
-  /// A value that reads as something while nothing is stored.
+  /// A value with a default.
   public struct Default<Base: ThrowingPersistedValue, Value: Sendable>: ValueOperator where Base.Value == Value? {
     /// The value beneath.
     public let base: Base
@@ -152,7 +152,7 @@ extension PersistedValues {
     }
   }
 
-  /// A value whose nil is never stored.
+  /// A value that ignores a write of nil.
   public struct Optionally<Base: ThrowingPersistedValue>: ValueOperator {
     /// The type of the value.
     public typealias Value = Base.Value?
@@ -176,18 +176,18 @@ extension PersistedValues {
 }
 
 extension PersistedValues.Default: PersistedValue where Base: PersistedValue {
-  /// The value in place of one that cannot be read.
+  /// The value in place of an unreadable one.
   public var fallback: Value { base.fallback ?? substitute() }
 }
 
 extension PersistedValues.Optionally: PersistedValue where Base: PersistedValue {
-  /// The value in place of one that cannot be read.
+  /// The value in place of an unreadable one.
   public var fallback: Base.Value? { base.fallback }
 }
 
 extension ThrowingPersistedValue {
-  /// The same value without the nil: it reads as `substitute`, worked out at each such read, while nothing is stored. A value
-  /// that cannot be read throws, as before: only absence has a default.
+  /// The same value, reading as `substitute` while nothing is stored; each such read evaluates it. An unreadable value still
+  /// throws: only absence has a default.
   public func `default`<Wrapped>(
     _ substitute: @autoclosure @escaping @Sendable () -> Wrapped
   ) -> PersistedValues.Default<Self, Wrapped> where Value == Wrapped? {

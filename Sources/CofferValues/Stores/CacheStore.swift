@@ -2,12 +2,13 @@ public import CofferPlatform
 public import CofferStorage
 internal import Synchronization
 
-/// A store in memory that keeps a bounded number of values: the least recently used goes first, and is reported as removed.
+/// A store in memory with a bounded number of values. It evicts the least recently used one and reports it as removed.
 public final class CacheStore<R: Route>: Store {
   private let memory: MemoryStore<R>
-  /// Also the lock of every call, so that a value and its use are noted in one step. The memory's own lock is taken inside of it.
+  /// Also the lock of every call, so that a value and its use are noted in one step. It is taken before the memory's own
+  /// lock.
   private let uses = Mutex(Uses<R>())
-  /// The number of values kept, at most.
+  /// The most values kept.
   public let limit: Int
 
   private init(_ memory: MemoryStore<R>, limit: Int) {
@@ -20,7 +21,7 @@ public final class CacheStore<R: Route>: Store {
   /// Changes, including evictions.
   public var changes: ChangeFeed { memory.changes }
 
-  /// The value of `name`; nil when absent, or evicted.
+  /// The value of `name`; nil when absent or evicted.
   public func load(_ name: String) throws(StoreError) -> R.Form? {
     try entering { (uses) throws(StoreError) in
       let form = try memory.load(name)
@@ -38,7 +39,7 @@ public final class CacheStore<R: Route>: Store {
     }
   }
 
-  /// Whether `name` has a value. This is no use of it.
+  /// Whether `name` has a value. Does not count as a use.
   public func contains(_ name: String) throws(StoreError) -> Bool {
     try entering { (_) throws(StoreError) in try memory.contains(name) }
   }
@@ -56,7 +57,7 @@ public final class CacheStore<R: Route>: Store {
     }
   }
 
-  /// All of `batch`, or nothing. Other values may be evicted for it.
+  /// All of `batch`, or nothing. May evict other values.
   public func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError) {
     try entering { (uses) throws(StoreError) in
       try memory.commit(batch, decision: decision)
@@ -64,12 +65,12 @@ public final class CacheStore<R: Route>: Store {
     }
   }
 
-  /// The stamp of `name`'s value, of an expired one too. This is no use of it.
+  /// The stamp of `name`'s value, even of an expired one. Does not count as a use.
   public func version(of name: String) throws(StoreError) -> R.Stamp {
     try entering { (_) throws(StoreError) in try memory.version(of: name) }
   }
 
-  /// The items that a logout removes, expired ones too.
+  /// The items that a logout removes, including expired ones.
   public func sessionItems() throws(StoreError) -> [String: R.Stamp] {
     try entering { (_) throws(StoreError) in try memory.sessionItems() }
   }
@@ -78,7 +79,7 @@ public final class CacheStore<R: Route>: Store {
   public func forget(_ transaction: TransactionID) throws(StoreError) { try memory.forget(transaction) }
 
   private func entering<Result>(_ body: (inout Uses<R>) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    // Before the lock: inside an update's closure this thread has it.
+    // Before the lock, which this thread holds inside an update's closure.
     try Reentrancy.check(place)
     return try uses.withLock { (uses) throws(StoreError) in try body(&uses) }
   }
@@ -101,10 +102,9 @@ extension CacheStore where R == Vault {
   public convenience init(limit: Int) { self.init(MemoryStore<Vault>(), limit: limit) }
 }
 
-/// When names were last used.
 private struct Uses<R: Route> {
   private var last: [EntryName<R>: UInt64] = [:]
-  /// Each use of a name; only its last counts. Shortened once it is several times as long as the names are many.
+  /// Each use of a name; only its last counts. Shortened when it is several times longer than the number of names.
   private var queue: [(name: EntryName<R>, time: UInt64)] = []
   private var head = 0
   private var time: UInt64 = 0
@@ -120,7 +120,7 @@ private struct Uses<R: Route> {
 
   mutating func drop(_ name: EntryName<R>) { last[name] = nil }
 
-  /// The name that was not used for longest, taken out, while there are more than `limit`.
+  /// The least recently used name, taken out while there are more than `limit`.
   mutating func oldest(beyond limit: Int) -> EntryName<R>? {
     guard last.count > limit else { return nil }
     while head < queue.count {

@@ -1,7 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
 
-/// A type with one key, that converts itself to a property-list value and back as leniently as it likes.
+/// A type with one key, and with its own lenient conversion to and from a property-list value.
 ///
 /// ```swift
 /// struct CameraConfig: DefaultConvertible {
@@ -20,29 +20,29 @@ public import CofferStorage
 /// }
 /// ```
 ///
-/// Any native type may adopt it. It is plain: nothing in it may be secret.
+/// Any native type may conform. The type is plain: it must hold no secret.
 public protocol DefaultConvertible: PlainValue {
   /// The type's key.
   static var key: String { get }
 
-  /// The value of `object`. Missing or odd fields may get defaults of their own; nil for an object that is no such value.
+  /// The value of `object`. Missing or odd fields may get defaults; nil for an object that is no such value.
   init?(_ object: PlainForm)
 
-  /// The property-list value that stands for this one.
+  /// This value as a property-list value.
   func serialize() throws -> PlainForm
 }
 
 extension DefaultConvertible {
-  /// The value that ``init(_:)`` makes.
+  /// Calls ``init(_:)``.
   public init?(plainForm: PlainForm) { self.init(plainForm) }
-  /// What ``serialize()`` gives.
+  /// Calls ``serialize()``.
   public func plainForm() throws -> PlainForm { try serialize() }
 }
 
 extension DefaultConvertible where Self: Codable {
-  /// The value that ``init(_:)`` makes.
+  /// Calls ``init(_:)``.
   public init?(plainForm: PlainForm) { self.init(plainForm) }
-  /// What ``serialize()`` gives.
+  /// Calls ``serialize()``.
   public func plainForm() throws -> PlainForm { try serialize() }
 }
 
@@ -50,11 +50,11 @@ extension DefaultConvertible where Self: Codable {
 public protocol DefaultStoreType<Default>: Sendable {
   /// The value's type.
   associatedtype Default: DefaultConvertible
-  /// The value as a handle, whose other conveniences are all there.
+  /// The value's handle, with all its operators.
   var handle: AnyPersistedValue<Default?> { get }
-  /// The value as one that tells of its changes.
+  /// The value as a subject that reports its changes.
   var subject: PersistedValues.Subject<Default?> { get }
-  /// Returns once all values survive a power loss and other programs can read them.
+  /// Returns once all values survive a power loss and are visible to other programs.
   func synchronize() throws(StoreError)
 }
 
@@ -72,7 +72,7 @@ extension DefaultStoreType {
   /// Removes the value.
   public func remove() throws(StoreError) { try handle.save(nil) }
 
-  /// Calls `body` with the present value now, and then whenever it is another, while `owner` lives: see
+  /// Calls `body` with the present value, and then at each change while `owner` lives: see
   /// ``PersistedValues/Subject/observe(_:_:)``.
   @discardableResult
   public func observe(

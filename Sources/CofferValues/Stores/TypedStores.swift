@@ -1,11 +1,11 @@
 public import CofferPlatform
 public import CofferStorage
 
-/// The value of a type, in any plain store: the suite of an app, for example.
+/// The value of a type, in any plain store, for example an app's suite.
 public struct PersistentStore<Default: DefaultConvertible>: DefaultStoreType {
   /// The value as a handle.
   public let handle: AnyPersistedValue<Default?>
-  /// The value as one that tells of its changes.
+  /// The value as a subject that reports its changes.
   public let subject: PersistedValues.Subject<Default?>
   private let store: any Store<Plain>
 
@@ -16,18 +16,18 @@ public struct PersistentStore<Default: DefaultConvertible>: DefaultStoreType {
     subject = handle.subject()
   }
 
-  /// The value of `Default`'s key in ``/CofferDefaults/DefaultsStore/standard``, which is opened with the first use.
+  /// The value of `Default`'s key in ``/CofferDefaults/DefaultsStore/standard``, opened at the first use.
   public init() { self.init(in: DefaultsStore.standard) }
 
   /// Returns once all values are on the disk.
   public func synchronize() throws(StoreError) { try store.synchronize() }
 }
 
-/// The value of a type, in memory alone. It is serialized all the same, so that a test exercises the conversion.
+/// The value of a type, in memory only. It is still serialized, so that a test exercises the conversion.
 public struct InMemoryStore<Default: DefaultConvertible>: DefaultStoreType {
   /// The value as a handle.
   public let handle: AnyPersistedValue<Default?>
-  /// The value as one that tells of its changes.
+  /// The value as a subject that reports its changes.
   public let subject: PersistedValues.Subject<Default?>
 
   /// An empty store.
@@ -36,20 +36,20 @@ public struct InMemoryStore<Default: DefaultConvertible>: DefaultStoreType {
     (handle, subject) = (store.handle, store.subject)
   }
 
-  /// Returns once all values are on the disk.
+  /// Does nothing.
   public func synchronize() {}
 }
 
-/// The value of a type, in a store of which no more is known: for injection.
+/// The value of a type in a hidden store, for injection.
 public struct AnyStore<Default: DefaultConvertible>: DefaultStoreType {
   private let base: any DefaultStoreType<Default>
 
-  /// Hides what `store` is.
+  /// Hides the type of `store`.
   public init(_ store: any DefaultStoreType<Default>) { base = store }
 
   /// The value as a handle.
   public var handle: AnyPersistedValue<Default?> { base.handle }
-  /// The value as one that tells of its changes.
+  /// The value as a subject that reports its changes.
   public var subject: PersistedValues.Subject<Default?> { base.subject }
   /// Returns once all values are on the disk.
   public func synchronize() throws(StoreError) { try base.synchronize() }
