@@ -4,11 +4,11 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
 
-/// The record of transactions over both stores that a vault decided. It is unsealed and says nothing of items, so the next
-/// process with the plain store's lock can settle the remains of a killed one without any key.
+/// The record of a vault's decided transactions over both stores. It is unsealed and says nothing about items, so the next
+/// process with the plain store's lock can settle the remains of a killed one without a key.
 package enum DecidedTransactions {
-  /// How long ``settle(_:in:)`` waits for another writer of the vault, in milliseconds: its caller holds the plain store's lock,
-  /// for which others wait 5 s.
+  /// The wait of ``settle(_:in:)`` for another writer of the vault, in milliseconds. The caller holds the plain store's
+  /// lock, for which others wait 5 s.
   private static let patience: Int32 = 1_000
 
   /// The lookup that a vault lends to the plain stores beside it.
@@ -25,11 +25,11 @@ package enum DecidedTransactions {
     return try database.read { () throws(StoreError) in try database.outcomes.outcome(of: transaction) }
   }
 
-  /// What became of `transaction` in the vault at `place`, durably. Where nothing is recorded, it is dropped: a commit that was
-  /// written and not seen is overwritten, and one that comes later is refused.
+  /// The durable outcome of `transaction` in the vault at `place`. An unrecorded transaction is dropped: a written but
+  /// unseen commit is overwritten, and a later one is refused.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written, `.busy` when another process writes it for
-  ///   longer than a second, or when 256 transactions were dropped within a minute.
+  /// - Throws: ``/CofferPlatform/StoreError`` if the vault's file cannot be written; `.busy` if another process writes it
+  ///   for longer than a second, or if 256 transactions were dropped within a minute.
   package static func settle(_ transaction: TransactionID, in place: VaultPlace) throws(StoreError) -> TransactionOutcome {
     let database = try place.rows(patience: patience)
     let now = Milliseconds.count(Date())
@@ -47,10 +47,10 @@ package enum DecidedTransactions {
     return outcome
   }
 
-  /// Drops the records of `transactions` that both stores have durably. Ids that are not there are ignored, and where none is,
-  /// nothing is written.
+  /// Drops the records of `transactions` that both stores hold durably. Ignores missing ids; if all are missing, writes
+  /// nothing.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written.
+  /// - Throws: ``/CofferPlatform/StoreError`` if the vault's file cannot be written.
   package static func forget(_ transactions: [TransactionID], in place: VaultPlace) throws(StoreError) {
     let database = try place.rows(patience: patience)
     let recorded = try database.read { () throws(StoreError) in

@@ -3,12 +3,12 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The cached descriptions of an open vault's items. Those of a bucket are valid while its verified digest is unchanged. The
+/// The cached descriptions of an open vault's items. Those of a bucket are valid until its verified digest changes. The
 /// memory is wiped with the open vault.
 struct ItemIndex {
   private var pages = [DescriptionPage?](repeating: nil, count: DigestTree.buckets)
   private var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
-  /// The buckets that were read again since the order was made.
+  /// The buckets reread since the order was made.
   private var changed: Set<Int> = []
   private var order: [ItemDescriptions.Place] = []
   private var size = 0
@@ -91,7 +91,7 @@ extension ItemTable {
     return page
   }
 
-  /// Lends the encoded descriptions in no order.
+  /// Lends the encoded descriptions, unordered.
   func forEachDescription(
     in bucket: Int, ofFields: Bool = false, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -147,7 +147,7 @@ extension OpenVault {
   /// Reads the changes of at most `most` buckets; true once the index is complete, or if there is none.
   func prepareIndex(most: Int = .max) throws(StoreError) -> Bool {
     guard options.keepsIndex, index?.isTooLarge != true else { return true }
-    // Taken out during the read, so that an error drops the index: the vault may turn out to be another one.
+    // Taken out during the read, so an error drops the index: the vault may prove to be another one.
     var held = index.take() ?? ItemIndex()
     let isDone = try held.update(items, most: most)
     index = held

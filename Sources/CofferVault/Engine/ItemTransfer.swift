@@ -75,7 +75,7 @@ struct ItemTransfer {
     return report
   }
 
-  /// Copies the items in a transaction of its own, and returns how many. Nil means all services.
+  /// Copies the items in a transaction of its own, and returns their number. Nil means all services.
   func copyItems(of services: [String]?, to target: OpenVault) throws(StoreError) -> Int {
     var names: [ItemName] = []
     for service in services.map({ $0.map(Optional.some) }) ?? [nil] {

@@ -69,7 +69,7 @@ private struct ServerReplacement {
     return kept
   }
 
-  /// Whether the rows are the new ones; nil if they are still others. Holds the lock of all writers.
+  /// Whether the rows are the new ones; nil if they are still others. Holds the writers' lock.
   private func isMade(_ before: [UInt8]?, _ after: [UInt8]?) throws(StoreError) -> Bool? {
     let found = try rows.write { () throws(StoreError) in try rows.stateBytes() }
     return found == after ? true : found == before ? false : nil

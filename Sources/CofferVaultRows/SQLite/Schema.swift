@@ -17,7 +17,7 @@ package enum Schema {
     }
   }
 
-  /// Rows are found by key alone, so no table has an index beside its own tree.
+  /// Rows are found by key alone, so no table has a separate index.
   static let tables = [
     Table("header", "(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"),
     Table("header_copy", "(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"),
@@ -36,8 +36,8 @@ package enum Schema {
   }
 }
 
-/// Compares a file's tables with ``Schema`` before any statement uses one. An attacker with write access can add a trigger, a
-/// view or an index, or give two tables one tree, and so change the effect of a harmless statement.
+/// Compares a file's tables with ``Schema`` before any statement uses one. An attacker with write access can add a trigger,
+/// a view or an index, or give two tables one tree, and so change the effect of a harmless statement.
 struct SchemaCheck {
   private let connection: Connection
   private var missing = Dictionary(uniqueKeysWithValues: Schema.tables.map { ($0.name, $0.sql) })
@@ -45,8 +45,8 @@ struct SchemaCheck {
 
   /// Checks the open file within a transaction, and returns SQLite's count of changes to its tables.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for an additional or different table,
-  ///   `.damaged` for a missing one.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for an additional or different
+  ///   table, `.damaged` for a missing one.
   static func run(on connection: Connection) throws(StoreError) -> Int64 {
     var check = SchemaCheck(connection)
     try check.checkVersion()
