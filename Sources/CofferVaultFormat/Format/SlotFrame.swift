@@ -110,7 +110,7 @@ package struct SealedSlot: Hashable, Sendable {
   package var id: SlotID { frame.id }
 
   static let ownBytes = secretBytes + anchorBytes + CommittedBox.overhead
-  /// The secret key and the mix key.
+  /// The secret key, then W.
   static let secretBytes = 64
   /// LE64 a ‖ mark_a, after the secret in `own`.
   static let anchorBytes = 8 + 32

@@ -5,7 +5,7 @@ internal import SystemPackage
 
 /// The single rows of a vault, opened or sealed under the caller's keys.
 package enum StoredParts {
-  /// Returns the first of the two copies that fits its own checksum.
+  /// Returns the first of the two copies that matches its checksum.
   package static func readHeader(_ database: any VaultRows) throws(StoreError) -> (header: VaultHeader, digest: Digest32) {
     var damage: StoreError?
     for copy in [HeaderCopy.first, .second] {
