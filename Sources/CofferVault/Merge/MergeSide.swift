@@ -10,7 +10,7 @@ struct MergeRecord {
   let history: UInt8
   /// Whether its description has room for the time of its name.
   let tellsNamed: Bool
-  /// Why it takes no part; nil if it does.
+  /// Why it is left out; nil if it is not.
   let exclusion: MergeReport.Reason?
 
   init(_ meta: RecordMeta, at index: RecordIndex, exclusion: MergeReport.Reason?) {
@@ -83,7 +83,7 @@ struct MergePair {
 
   var keys: [ItemName] { [ours, theirs].compactMap { $0?.key } }
 
-  /// Matches by id, and the rest by name.
+  /// Matches by id, then the rest by name.
   static func match(_ ours: [MergeRecord], _ theirs: [MergeRecord]) -> [MergePair] {
     var pairs = ours.map { MergePair(ours: $0) }
     let byID = match(theirs, to: &pairs, \.id)

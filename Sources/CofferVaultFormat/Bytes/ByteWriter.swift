@@ -1,7 +1,7 @@
 internal import CofferMemory
 
-/// Writes the fields of one part of a vault, in place: into an array, or into guarded memory where the part holds secrets.
-/// Either is made in its final length, so nothing is copied on growing and no copy of a secret is left behind.
+/// Writes the fields of one part of a vault in place: into an array, or into guarded memory if the part holds secrets. Both
+/// are allocated at their final length, so nothing is copied on growing and no copy of a secret is left behind.
 package struct ByteWriter {
   private let out: UnsafeMutableRawBufferPointer
   package private(set) var count = 0
@@ -78,6 +78,6 @@ package struct ByteWriter {
     }
   }
 
-  /// An extension, of which this version says nothing.
+  /// An empty extension.
   mutating func writeNoExtension() { write(0 as UInt16) }
 }
