@@ -3,8 +3,8 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 extension UnlockedVault {
-  /// Checks that the key of `copy`, if that is a copy of this vault, belongs to this vault's history: the current key, a
-  /// later one that descends from it, or an older one. A vault with another id passes.
+  /// Checks that the key of `copy`, if that is a copy of this vault, is of this vault's history: the current key, a
+  /// descendant, or an older one. A vault with another id passes.
   ///
   /// - Parameters:
   ///   - copy: the other vault.

@@ -67,9 +67,8 @@ extension Credentials {
   }
 }
 
-// The calls by which the command line reads its files.
 extension Credentials {
-  /// The result of `read` for the file that `variable` names; nil if it is unset, or empty, as shells often leave it.
+  /// Nil if the variable is unset, or empty, as shells often leave it.
   private static func fromEnvironment(
     _ variable: String, _ read: (FilePath) throws(StoreError) -> SecretBytes
   ) throws(StoreError) -> SecretBytes? {
@@ -77,7 +76,7 @@ extension Credentials {
     return try read(FilePath(path))
   }
 
-  /// The passphrase that systemd gives a service; nil if there is none: systemd.exec(5), LoadCredential=.
+  /// Nil if there is none. Source: systemd.exec(5), LoadCredential=.
   package static func servicePassphrase() throws(StoreError) -> SecretBytes? {
     guard let folder = try EnvironmentVariable.text("CREDENTIALS_DIRECTORY"), !folder.isEmpty else { return nil }
     let path = FilePath(folder).appending("coffer.passphrase")
@@ -86,12 +85,11 @@ extension Credentials {
     return try passphrase(at: path, warning: false)
   }
 
-  /// The content of a key file.
   package static func keyFile(at path: FilePath) throws(StoreError) -> SecretBytes {
     try SecretFile.content(of: path, limit: SecretFile.largestKey, what: "the key file")
   }
 
-  /// The content of an identity file, after a check of each line.
+  /// Checks each line.
   package static func identity(at path: FilePath) throws(StoreError) -> SecretBytes {
     let content = try SecretFile.content(of: path, limit: SecretFile.largestIdentity, what: "the identity")
     do throws(StoreError) { try Identity.check(content) } catch {
@@ -101,7 +99,7 @@ extension Credentials {
   }
 
   package static func passphrase(at path: FilePath, warning: Bool = true) throws(StoreError) -> SecretBytes {
-    // Two more for a newline.
+    // Plus two bytes for a newline.
     let text = try SecretFile.content(
       of: path, limit: SecretFile.largestPassphrase + 2, what: "the passphrase file", warning: warning)
     return try text.withoutTrailingNewline(.lineFeedOrCRLF).checkedAsPassphrase(from: path.string)

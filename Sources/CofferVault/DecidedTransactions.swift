@@ -7,11 +7,10 @@ internal import FoundationEssentials
 /// The record of a vault's decided transactions over both stores. It is unsealed and says nothing about items, so the next
 /// process with the plain store's lock can settle the remains of a killed one without a key.
 package enum DecidedTransactions {
-  /// The wait of ``settle(_:in:)`` for another writer of the vault, in milliseconds. The caller holds the plain store's
-  /// lock, for which others wait 5 s.
+  /// How long ``settle(_:in:)`` waits for another writer, in milliseconds. Its caller holds the plain store's lock, for
+  /// which others wait 5 s.
   private static let patience: Int32 = 1_000
 
-  /// The lookup that a vault lends to the plain stores beside it.
   package static let lookup = DecisionLookup(
     outcome: { (transaction, place) throws(StoreError) in try outcome(of: transaction, in: VaultPlace(place)) },
     settle: { (transaction, place) throws(StoreError) in try settle(transaction, in: VaultPlace(place)) },
@@ -25,11 +24,11 @@ package enum DecidedTransactions {
     return try database.read { () throws(StoreError) in try database.outcomes.outcome(of: transaction) }
   }
 
-  /// The durable outcome of `transaction` in the vault at `place`. An unrecorded transaction is dropped: a written but
-  /// unseen commit is overwritten, and a later one is refused.
+  /// The durable outcome of `transaction` in the vault at `place`. Drops an unrecorded transaction: a written but unseen
+  /// commit is overwritten, a later one refused.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` if the vault's file cannot be written; `.busy` if another process writes it
-  ///   for longer than a second, or if 256 transactions were dropped within a minute.
+  ///   for over a second, or if 256 transactions were dropped within a minute.
   package static func settle(_ transaction: TransactionID, in place: VaultPlace) throws(StoreError) -> TransactionOutcome {
     let database = try place.rows(patience: patience)
     let now = Milliseconds.count(Date())

@@ -12,10 +12,9 @@ package enum StoredContent: Sendable {
   case form(SecretForm)
 }
 
-/// A new vault with items of another, but no key, slot, id or former content of it.
 package enum ExportedVault {
-  /// Makes one at `target`. `fill` adds its items and returns their number. A vault on a server is visible without items,
-  /// opened by `credentials` alone, until they are there; this machine then remembers it in `pins`.
+  /// Makes a vault with the items that `fill` adds and counts. On a server it is visible without items, opened by
+  /// `credentials` alone, until they are there; this machine then remembers it in `pins`.
   static func make(
     at target: VaultPlace, of vault: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
     pins: FilePath?, _ fill: (OpenVault) throws(StoreError) -> Int
@@ -45,7 +44,7 @@ package enum ExportedVault {
     return count
   }
 
-  /// Makes one from items of another reader, such as an agent.
+  /// Makes a vault from items of another reader, such as an agent.
   ///
   /// - Parameters:
   ///   - found: the descriptions of the items, then of their fields.

@@ -52,7 +52,6 @@ final class HeldVault: Sendable {
     if let core = held.withLock({ held in Self.core(held) }) { drop(core) }
   }
 
-  /// Locks the vault if it is still `core`.
   private func drop(_ core: VaultCore) {
     // Closed outside the mutex: closing waits for running calls, and a call may be asking this vault.
     let dropped = held.withLock { held -> Held? in
@@ -94,7 +93,6 @@ final class HeldVault: Sendable {
 }
 
 extension StoreError {
-  /// Whether an open vault is no longer usable.
   fileprivate var isEndOfUse: Bool { kind == .closed || kind == .moved }
 }
 

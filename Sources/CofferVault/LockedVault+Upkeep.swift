@@ -14,18 +14,18 @@ public struct BackupReport: Sendable, Equatable {
 }
 
 extension LockedVault {
-  /// Writes a copy of the vault's current state to a new file at `target`, while others may write. Every record stays
-  /// sealed, the same slots open the copy, and no secret is needed.
+  /// Copies the vault's current state to a new file at `target`, while others may write. Every record stays sealed, the same
+  /// slots open the copy, and no secret is needed.
   ///
-  /// The copy is one file, private to its owner. It appears under its name once it is complete, durable, and found to be
-  /// this vault. Its folder may be any that this user can write.
+  /// The copy is one file, private to its owner, in any folder that this user can write. It appears under its name once
+  /// complete, durable, and found to be this vault.
   ///
   /// - Parameters:
   ///   - target: the new file.
-  ///   - progress: occasionally receives the number of copied pages and their total.
+  ///   - progress: receives the number of copied pages and the total.
   /// - Throws: `StoreError` `.alreadyExists` (nothing is replaced), `.denied`, `.noSpace`, `.readOnly`, `.busy`, `.damaged`,
-  ///   `.io`, and the errors of ``checkAge()``, because a backup of an older copy could pass for one of the vault. Nothing
-  ///   is left behind.
+  ///   `.io`, and the errors of ``checkAge()``, because a backup of an older copy could pass for one of the vault. Leaves
+  ///   nothing behind.
   public func backup(
     to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
@@ -86,8 +86,8 @@ extension LockedVault {
       refreshed: place.isMirror ? Milliseconds.date(record.refreshed) : nil)
   }
 
-  /// Compares the vault with this machine's memory of it, as far as possible without a key. Detects an older copy put back
-  /// in place unless it was written to since. Changes nothing.
+  /// Compares the vault with this machine's memory, as far as possible without a key. Detects an older copy put back in
+  /// place unless it was written to since. Changes nothing.
   ///
   /// - Throws: `StoreError` `.rolledBack`, `.replaced`, `.damaged` for an unreadable pin or a vault without a state,
   ///   `.denied`, `.io`.
@@ -110,7 +110,7 @@ extension LockedVault {
     }
   }
 
-  /// The watch over this vault; nil if the options name no folder of pins. Must be made before the file is read.
+  /// Nil if the options name no folder of pins. Must be called before the file is read.
   func pinWatch() throws(StoreError) -> PinWatch? {
     guard let folder = options.pins, let vault = VaultSalt(id.bytes) else { return nil }
     guard !place.isMirror else {
@@ -121,7 +121,7 @@ extension LockedVault {
     return try PinWatch(folder, vault: vault, place: place)
   }
 
-  /// Checks the plaintext numbers of the vault's file, or of a new copy of it.
+  /// Checks the plaintext numbers of the vault's file or of a new copy.
   func check(_ stated: StatedAge, _ pins: PinWatch?) throws(StoreError) {
     try VaultOptions(pins: nil, expected: id).check(stated.vault, at: place)
     try options.check(generation: stated.generation, at: place)
@@ -131,19 +131,18 @@ extension LockedVault {
 }
 
 extension LockedVault {
-  /// Repairs a copy of the header from the other copy, and a missing or unreadable state from the records that open. Keeps
+  /// Repairs a copy of the header from the other one, and a missing or unreadable state from the records that open. Keeps
   /// the old vault in a file beside it if anything may be lost.
   ///
   /// - Parameters:
   ///   - credentials: what opens the vault.
-  ///   - rebuilding: whether to rebuild a readable state that does not fit the records: records that open are trusted, the
-  ///     others dropped. An intact vault is left alone.
-  ///   - acceptingOlderKey: whether to repair a vault whose header is older than one known to this machine or to the
-  ///     header's own copy. With that header, secrets removed since open the vault again.
-  ///   - confirm: asked before any change unless `acceptingOlderKey` is given; receives the slots that come back.
-  /// - Throws: `StoreError` `.rolledBack` for such a header that was not accepted; `.tampered` if records, digests or log do
-  ///   not fit a readable state and `rebuilding` is false; the errors of ``unlock(with:)``; `.damaged` if too little is
-  ///   left.
+  ///   - rebuilding: whether to rebuild a readable state that does not fit the records: keeps records that open, drops the
+  ///     others. An intact vault is left alone.
+  ///   - acceptingOlderKey: whether to accept a header older than one known to this machine or to the header's own copy.
+  ///     Secrets removed since then open the vault again.
+  ///   - confirm: asked before any change unless `acceptingOlderKey` is true; receives the slots that come back.
+  /// - Throws: `StoreError` `.rolledBack` for such a header if not accepted; `.tampered` if records, digests or log do not
+  ///   fit a readable state and `rebuilding` is false; the errors of ``unlock(with:)``; `.damaged` if too little is left.
   public func repair(
     with credentials: consuming Credentials, rebuilding: Bool = false, acceptingOlderKey: Bool = false,
     confirm: ([VaultStatus.Slot]) -> Bool = { _ in false }

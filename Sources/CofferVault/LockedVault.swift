@@ -18,8 +18,8 @@ public struct LockedVault: Sendable {
 
   /// Opens the vault at `place` without changing it.
   ///
-  /// For a vault in the standard place, call `Places.standard().openVault()`, which has the options of that place. Without
-  /// pins, an older copy put in place of the file opens like the newest: pass ``VaultOptions/withoutPins`` to accept that.
+  /// For a vault in the standard place, call `Places.standard().openVault()`, which has that place's options.
+  /// ``VaultOptions/withoutPins`` accepts an older copy put in place of the file.
   ///
   /// - Throws: `StoreError` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or
   ///   kind of the file or its folder), `.unsupported` and `.unreachable` (a server), `.io`, and `.replaced` for another
@@ -52,8 +52,8 @@ public struct LockedVault: Sendable {
     UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options))
   }
 
-  /// Unlocks the vault although this machine's pin rejects it, and expects this vault in this state from now on. For a
-  /// deliberate restore or replacement, and for a damaged pin.
+  /// Unlocks the vault although this machine's pin rejects it, and expects it in this state from now on. For a deliberate
+  /// restore or replacement, or a damaged pin.
   ///
   /// - Throws: the errors of ``unlock(with:)``, except `.rolledBack`, `.forked`, `.replaced` and `.damaged` because of the
   ///   pin; the errors of writing the pin; `.incomplete` if the options name no folder of pins.
@@ -65,7 +65,7 @@ public struct LockedVault: Sendable {
     return UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options, trust: .pinIsAccepted))
   }
 
-  /// Unlocks the vault for the first time on this machine or at this place, and remembers it from now on.
+  /// Unlocks the vault for the first time on this machine or at this place, and remembers it.
   ///
   /// An invitation in the options or in the identity's file proves the vault, as does the slot of a secret other than a
   /// recipient's. Without proof, a person can compare the argument of `confirm` with what a member sees, such as the first

@@ -4,8 +4,8 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 public import SystemPackage
 
-/// A backup about to become a vault again: a private copy, found sound as far as possible without a key. The copy is removed
-/// with this value.
+/// A private copy of a backup, found sound as far as possible without a key, to restore. The copy is removed with this
+/// value.
 public struct RestorableBackup: ~Copyable {
   /// The id of the vault.
   public let id: VaultID
@@ -18,7 +18,7 @@ public struct RestorableBackup: ~Copyable {
   private let copy: FilePath
 
   /// Copies the backup `file` beside the vault at `place`, which may be missing, or beside the backup if `place` is on a
-  /// server. Any vault in a file that no program has open will do.
+  /// server. Accepts any vault in a file that no program has open.
   ///
   /// - Throws: `StoreError` `.io` (no such file), `.inUse`, and the errors of ``LockedVault/open(_:options:)``; for a place
   ///   on a server also `.denied` if others could replace files in the backup's folder.
@@ -53,28 +53,27 @@ public struct RestorableBackup: ~Copyable {
 
   /// Replaces the vault with the backup and keeps the old content in a file beside it.
   ///
-  /// Unlocks and fully verifies the backup before any change. Its items become the vault's next commit, with a generation
-  /// above all that this machine has seen and under a new key; programs with the open vault see a rotation. A file at the
-  /// place that is no readable vault is moved aside. On a server all of this is one commit, which keeps the old content in a
+  /// Unlocks and verifies the backup before any change. Its items become the vault's next commit, with a generation above
+  /// all that this machine has seen and under a new key; programs with the open vault see a rotation. A file at the place
+  /// that is no readable vault is moved aside. On a server all of this is one commit, which keeps the old content in a
   /// schema of its own.
   ///
   /// The vault keeps its present slots, so a member removed since the backup does not come back. For this, `credentials` or
-  /// `present` open the present vault. If neither opens it, the backup's slots open the vault again.
+  /// `present` open the present vault. If neither does, the backup's slots open the vault again.
   ///
   /// - Parameters:
   ///   - credentials: what opens the backup.
   ///   - present: what opens the present vault, if `credentials` do not.
   ///   - options: where this machine remembers the vault, and takes turns with passphrases.
-  ///   - replacing: whether the backup may replace another vault, not only a newer state of the same one.
-  ///   - acceptingOlderKey: whether the backup's slots may open the vault although its key changed since the backup, or the
-  ///     backup's key is of another history. Members removed since regain access.
-  ///   - confirm: asked before any change unless `acceptingOlderKey` is given; receives the backup's slots.
-  ///   - progress: receives the number of verified records and their total.
-  /// - Throws: `StoreError` `.otherVault` (another vault is at the place), `.rolledBack` and `.forked` for what
-  ///   `acceptingOlderKey` accepts, `.unproven` for an unproven backup that only a recipient's key opens, the errors of
-  ///   unlocking and verifying a vault, `.busy`, `.noSpace`. The vault is unchanged, except perhaps after `.outcomeUnknown`,
-  ///   or if the message says that the backup is in place and may be lost in a power failure, or under which name the vault
-  ///   is kept.
+  ///   - replacing: whether the backup may replace another vault.
+  ///   - acceptingOlderKey: whether the backup's slots may open the vault although its key changed since, or the backup's
+  ///     key is of another history. Members removed since regain access.
+  ///   - confirm: asked before any change unless `acceptingOlderKey` is true; receives the backup's slots.
+  ///   - progress: receives the number of verified records and the total.
+  /// - Throws: `StoreError` `.otherVault` (at the place), `.rolledBack` and `.forked` for what `acceptingOlderKey` accepts,
+  ///   `.unproven` for an unproven backup that only a recipient's key opens, the errors of unlocking and verifying a vault,
+  ///   `.busy`, `.noSpace`. The vault is unchanged unless it is `.outcomeUnknown`, or the message says that the backup is in
+  ///   place and may be lost in a power failure, or under which name the vault is kept.
   public consuming func restore(
     with credentials: consuming Credentials, present: consuming Credentials = Credentials(), options: VaultOptions,
     replacing: Bool = false, acceptingOlderKey: Bool = false, confirm: ([VaultStatus.Slot]) -> Bool = { _ in false },

@@ -38,7 +38,6 @@ package enum SecretFile {
     return try read(descriptor, limit: limit, what: what, place: path.string)
   }
 
-  /// Notes in the log `coffer` if others can read the file at `path`.
   package static func warn(ofFileAt path: FilePath) {
     var facts = stat()
     if path.withPlatformString({ stat($0, &facts) }) == 0 { warn(path, facts) }

@@ -6,7 +6,7 @@ internal import CofferVaultRows
 public import FoundationEssentials
 internal import SystemPackage
 
-/// A change to one item, as part of a transaction.
+/// A change to one item, for ``UnlockedVault/apply(_:)``.
 public enum ItemChange: Sendable {
   /// Stores a value under the name, as ``UnlockedVault/set(_:for:if:keeping:)`` does.
   case set(SecretForm, for: ItemName, if: WriteCondition = .always, keeping: Int? = nil)
@@ -40,16 +40,16 @@ extension UnlockedVault {
   /// Makes all of `changes` in one transaction, or none.
   ///
   /// - Returns: the new listing of each item that was set or moved, in order.
-  /// - Throws: `StoreError` `.ambiguous` for a name given twice, and the errors of ``set(_:for:if:keeping:)``. Nothing has
-  ///   changed, except perhaps after `.outcomeUnknown`.
+  /// - Throws: `StoreError` `.ambiguous` for a name given twice, and the errors of ``set(_:for:if:keeping:)``. Only
+  ///   `.outcomeUnknown` may leave a change.
   @discardableResult
   public borrowing func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
     try checkNames(of: changes)
     return try core.write { (vault, sealed) throws(StoreError) in try vault.items.apply(changes, &sealed) }
   }
 
-  /// Writes all of `changes` as ``apply(_:)`` does, up to the commit, then rolls back. Call it before asking a person or a
-  /// server for the content, to learn whether the vault can store it. Changes nothing and notifies nobody.
+  /// Performs ``apply(_:)`` up to the commit, then rolls back. Call it before asking a person or a server for the content,
+  /// to learn whether the vault can store it. Changes nothing and notifies nobody.
   ///
   /// - Throws: the errors of ``apply(_:)`` except `.outcomeUnknown`, including `.noSpace` and `.readOnly`.
   public borrowing func rehearse(_ changes: [ItemChange]) throws(StoreError) {
@@ -88,7 +88,6 @@ extension UnlockedVault {
 }
 
 extension ItemTable {
-  /// Makes all of `changes` within a write transaction, and returns the new listing of each item that was set or moved.
   fileprivate func apply(_ changes: [ItemChange], _ sealed: inout Change) throws(StoreError) -> [VaultItem] {
     var items: [VaultItem] = []
     for change in changes {
@@ -99,7 +98,7 @@ extension ItemTable {
     return items
   }
 
-  /// Makes one change within a write transaction that has not touched its item yet.
+  /// Must be the transaction's first change to its item.
   fileprivate func apply(_ itemChange: ItemChange, _ change: inout Change) throws(StoreError) -> VaultItem? {
     switch itemChange {
     case .set(let form, let name, let condition, let keeping):
@@ -120,11 +119,11 @@ extension ItemTable {
   }
 }
 
-/// The operations of a store of one service, for a holder of the vault that serves several services.
+/// The operations of a one-service store, for a holder of the vault that serves several services.
 extension UnlockedVault {
   /// Several values of `service` from one moment.
   ///
-  /// - Parameter mostBytes: the maximum number of bytes of all values together.
+  /// - Parameter mostBytes: the maximum bytes of all values.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` above that; no value is returned.
   package borrowing func load(
     _ names: [String], service: String, mostBytes: Int = .max
@@ -134,7 +133,6 @@ extension UnlockedVault {
     }
   }
 
-  /// Whether `service` has an item of that name, expired or not.
   package borrowing func contains(_ name: String, service: String) throws(StoreError) -> Bool {
     let item = try ItemName(service: service, account: name)
     return try core.read { (vault) throws(StoreError) in
@@ -142,7 +140,7 @@ extension UnlockedVault {
     }
   }
 
-  /// The version of the item, expired or not; ``RecordVersion/absent`` if there is none.
+  /// Expired or not; ``RecordVersion/absent`` if there is none.
   package borrowing func version(of name: String, service: String) throws(StoreError) -> RecordVersion {
     let item = try ItemName(service: service, account: name)
     return try core.read { (vault) throws(StoreError) in
@@ -150,7 +148,7 @@ extension UnlockedVault {
     }
   }
 
-  /// The items of `service` that a logout removes, expired ones too, with their versions from one moment.
+  /// Includes expired items, with their versions from one moment.
   package borrowing func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
     try core.read { (vault) throws(StoreError) in
       try vault.sessionItems(service: service)
@@ -159,8 +157,8 @@ extension UnlockedVault {
 
   /// Applies a batch of `service` in one transaction, or nothing.
   ///
-  /// - Parameter check: throws if the batch is no longer wanted. Runs under the vault's lock, so a caller that gave up
-  ///   before cannot record that afterwards, and one that gives up later finds the batch committed.
+  /// - Parameter check: throws if the batch is no longer wanted. Runs under the vault's lock: a caller that gave up before
+  ///   cannot record that afterwards, and one that gives up later finds the batch committed.
   package borrowing func commit(
     _ batch: Batch<Vault>, service: String, if check: () throws(StoreError) -> Void = { () throws(StoreError) in }
   ) throws(StoreError) {

@@ -11,8 +11,8 @@ extension UnlockedVault {
     }
   }
 
-  /// Adds a slot for what `credentials` hold: a passphrase, a passphrase and a key file together, a generated key file, a
-  /// recovery code, or an identity. The vault's key does not change.
+  /// Adds a slot for a passphrase, a passphrase and a key file together, a generated key file, a recovery code, or an
+  /// identity. The vault's key does not change.
   ///
   /// - Parameters:
   ///   - credentials: what will open the slot.
@@ -20,8 +20,7 @@ extension UnlockedVault {
   ///   - cost: the Argon2id cost of a passphrase, at least the vault's floor; nil measures this machine.
   /// - Returns: the new slot.
   /// - Throws: `StoreError` `.tooLarge` (16 slots, or the label), `.unfitSecret` (a cost below the floor, or a key file
-  ///   alone that was not generated), `.kdfMemory`, `.busy`, `.noSpace`. Nothing has changed, except perhaps after
-  ///   `.outcomeUnknown`.
+  ///   alone that was not generated), `.kdfMemory`, `.busy`, `.noSpace`. Only `.outcomeUnknown` may leave a change.
   @discardableResult
   public borrowing func addSlot(
     _ credentials: consuming Credentials, label: String = "", cost: PassphraseCost? = nil
@@ -35,10 +34,9 @@ extension UnlockedVault {
     }
   }
 
-  /// Adds a slot for a recipient, who opens the vault with the identity of `recipient`. This process does not learn that
-  /// identity.
+  /// Adds a slot that opens with the identity of `recipient`, which this process does not learn.
   ///
-  /// - Throws: the errors of ``addSlot(_:label:cost:)``, and `.damaged` for a recipient that is no public key.
+  /// - Throws: the errors of ``addSlot(_:label:cost:)``, and `.damaged` if the recipient is no public key.
   @discardableResult
   public borrowing func addSlot(_ recipient: Recipient, label: String = "") throws(StoreError) -> SlotSummary {
     try core.refreshed { (vault) throws(StoreError) in
@@ -62,14 +60,14 @@ extension UnlockedVault {
   }
 
   /// Removes a slot by giving the vault a new key that is not sealed to it. The slot's secret opens nothing in the file from
-  /// now on, but still opens older copies of the file.
+  /// now on, but still opens older copies.
   ///
   /// Removing the slot that unlocked this vault locks it: later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
   ///
   /// - Parameters:
   ///   - id: the slot.
   ///   - shown: all slots a person reviewed; nil also keeps slots added since.
-  ///   - progress: occasionally receives the number of resealed records and their total.
+  ///   - progress: receives the number of resealed records and the total.
   /// - Throws: `StoreError` `.notFound`, `.lastSlot`, and the errors of ``rotate(only:shown:progress:)``.
   @discardableResult
   public borrowing func removeSlot(
@@ -86,23 +84,23 @@ extension UnlockedVault {
     }
   }
 
-  /// Gives the vault a new key, seals every record under it, and seals it to all slots or to those in `only`, without their
-  /// secrets. Other processes with the open vault continue unless their slot is left out.
+  /// Gives the vault a new key, reseals every record under it, and seals it to all slots or to those in `only`, without
+  /// their secrets. Other processes with the open vault continue unless their slot is left out.
   ///
   /// A reader of the vault's past memory learns nothing of its later content. An attacker with write access may have added a
   /// slot: review ``slots()`` first, and pass the reviewed ones as `shown` or the known ones as `only`.
   ///
-  /// One transaction: an interruption leaves the vault as before or as after. The file is then rewritten, so the old key
-  /// opens nothing in it. If another program keeps reading the file, a later write does that.
+  /// An interruption leaves the vault as before or as after. The file is then rewritten, so the old key opens nothing in it;
+  /// if another program keeps reading it, a later write does that.
   ///
   /// - Parameters:
-  ///   - only: the slots that keep opening the vault; nil for all, including one that another program adds meanwhile.
+  ///   - only: the slots that keep opening the vault; nil for all, including one added meanwhile.
   ///   - shown: all slots a person reviewed; nil without a review.
-  ///   - progress: occasionally receives the number of resealed records and their total.
+  ///   - progress: receives the number of resealed records and the total.
   /// - Throws: `StoreError` `.notFound`, `.conflict` (other slots than those of `shown`, or one of `only` changed
   ///   meanwhile), `.lastSlot` (no slot given), `.tampered` (also for what otherwise only ``verify(progress:)`` notices),
-  ///   `.busy`, `.noSpace`. Nothing has changed, except perhaps after `.outcomeUnknown`. `.damaged` also if the key was
-  ///   changed but damaged pages keep content under the old key in the file; the message says so.
+  ///   `.busy`, `.noSpace`. Only `.outcomeUnknown` may leave a change, and `.damaged` if its message says that damaged pages
+  ///   keep content under the old key.
   @discardableResult
   public borrowing func rotate(
     only: [SlotSummary.ID]? = nil, shown: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
@@ -122,8 +120,8 @@ extension UnlockedVault {
     }
   }
 
-  /// Gives a passphrase slot, by default the one in use, a new secret: a passphrase, or a passphrase and a key file. The old
-  /// passphrase is not needed, so a recovery code can replace a forgotten one.
+  /// Gives a passphrase slot a new secret: a passphrase, or a passphrase and a key file. The old passphrase is not needed,
+  /// so a recovery code can replace a forgotten one.
   ///
   /// Locks other processes that were unlocked with this slot; those with other slots continue.
   ///
@@ -132,10 +130,9 @@ extension UnlockedVault {
   ///   - slot: the slot; nil for the one in use.
   ///   - cost: the Argon2id cost, at least the vault's floor; nil measures this machine.
   ///   - key: whether the vault gets a new key too.
-  ///   - progress: occasionally receives the number of resealed records and their total.
+  ///   - progress: receives the number of resealed records and the total.
   /// - Throws: `StoreError` `.notFound`, `.unfitSecret` (the slot or the new secret has no passphrase, or a cost below the
-  ///   floor), `.kdfMemory`, and the errors of ``rotate(only:shown:progress:)``. Nothing has changed, except perhaps after
-  ///   `.outcomeUnknown`.
+  ///   floor), `.kdfMemory`, and the errors of ``rotate(only:shown:progress:)``. Only `.outcomeUnknown` may leave a change.
   @discardableResult
   public borrowing func changePassphrase(
     to credentials: consuming Credentials, ofSlot slot: SlotSummary.ID? = nil, cost: PassphraseCost? = nil,
@@ -165,7 +162,6 @@ extension UnlockedVault {
     case kept
   }
 
-  /// Runs `body` over the current vault; locks the vault if `body` reports its slot gone.
   private borrowing func changingKey(
     _ body: (OpenVault) throws(StoreError) -> (Bool, SlotReport)
   ) throws(StoreError) -> SlotReport {

@@ -10,13 +10,12 @@ extension UnlockedVault {
   ///
   /// - Parameters:
   ///   - items: items and fields in any order, each name once.
-  ///   - duplicates: how to treat an item whose name is taken.
-  ///   - keeping: how many former contents a new item keeps from now on.
-  ///   - isTrial: whether to report what would happen and change nothing.
+  ///   - duplicates: how to treat taken names.
+  ///   - keeping: how many former contents a new item keeps.
+  ///   - isTrial: whether only to report the effects.
   ///   - progress: receives the number of sealed items before each next one.
-  /// - Throws: `StoreError` `.alreadyExists` (with the name, under ``DuplicatePolicy/refuse``), `.ambiguous` (a name given
-  ///   twice), `.tooLarge`, `.invalidName`, and the errors of writing. Nothing has changed, except perhaps after
-  ///   `.outcomeUnknown`.
+  /// - Throws: `StoreError` `.alreadyExists` (names the item; ``DuplicatePolicy/refuse``), `.ambiguous` (a name given
+  ///   twice), `.tooLarge`, `.invalidName`, and the errors of writing. Only `.outcomeUnknown` may leave a change.
   public borrowing func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, keeping: Int = 0, isTrial: Bool = false,
     progress: (Int) -> Void = { _ in }
@@ -37,14 +36,14 @@ extension UnlockedVault {
     }
   }
 
-  /// Lends each item with its value to `body` by name, expired items too, for an export.
+  /// Lends each item with its value to `body`, by name, for an export. Includes expired items.
   ///
   /// - Parameters:
-  ///   - withFields: whether to lend each field too, after its item.
-  ///   - withoutValue: receives an item without a value. Only other programs make such items.
+  ///   - withFields: whether to lend each item's fields after it.
+  ///   - withoutValue: receives an item without a value, which only other programs make.
   ///   - body: receives each other item and its value.
-  /// - Throws: `StoreError` `.damaged` with the name of an item without a value if `withoutValue` is nil, `.conflict` for an
-  ///   item deleted meanwhile, and the errors of the closures.
+  /// - Throws: `StoreError` `.damaged` for an item without a value if `withoutValue` is nil, `.conflict` for an item deleted
+  ///   meanwhile, and the errors of the closures.
   public borrowing func forEachItem(
     withFields: Bool = false,
     withoutValue: ((VaultItem) throws -> Void)? = nil, _ body: (VaultItem, SecretForm) throws -> Void
@@ -71,7 +70,7 @@ extension UnlockedVault {
 
   /// The contents of `names` from one moment.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` if the values exceed `mostBytes` together.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` above `mostBytes` of values.
   package borrowing func contents(of names: [ItemName], mostBytes: Int) throws(StoreError) -> [StoredContent] {
     try core.read { (vault) throws(StoreError) in
       var (contents, bytes) = ([StoredContent](), 0)
@@ -94,11 +93,11 @@ extension UnlockedVault {
     }
   }
 
-  /// Writes a new vault to `target` with this vault's current items and fields, or those of some services. The new vault
-  /// opens with `credentials` and holds no key, slot, id or former content of this one. The items keep their ids.
+  /// Exports the current items and fields, or those of some services, to a new vault that opens with `credentials`. It holds
+  /// no key, slot, id or former content of this vault. The items keep their ids.
   ///
-  /// The file is private to its owner and appears under its name once complete. Its folder may be any that this user can
-  /// write. For a place on a server, this machine remembers the new vault if this vault's options name a folder of pins.
+  /// The file is private to its owner and appears under its name once complete, in any folder that this user can write. This
+  /// machine remembers a new vault on a server if this vault's options name a folder of pins.
   ///
   /// - Parameters:
   ///   - target: the place of the new vault.
@@ -106,9 +105,9 @@ extension UnlockedVault {
   ///   - credentials: what will open the new vault.
   ///   - cost: the Argon2id cost of a passphrase.
   ///   - label: a name for its slot.
-  /// - Returns: the number of items in the new vault.
+  /// - Returns: the number of exported items.
   /// - Throws: `StoreError` `.alreadyExists`, `.notFound` (a service without items), and the errors of creating a vault.
-  ///   Nothing is left behind.
+  ///   Leaves nothing behind.
   public borrowing func export(
     to target: VaultPlace, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,
     label: String = ""
@@ -119,12 +118,11 @@ extension UnlockedVault {
     }
   }
 
-  /// Creates or updates `file`, this machine's mirror of the vault, to the newest commit. The mirror is an ordinary vault
-  /// file of one commit with the same sealed rows and slots. ``/CofferVaultRows/VaultPlace/mirror(_:)`` reads it while the
-  /// server is unreachable.
+  /// Creates or refreshes `file`, this machine's mirror of the vault: an ordinary vault file of one commit with the same
+  /// sealed rows and slots. ``/CofferVaultRows/VaultPlace/mirror(_:)`` reads it while the server is unreachable.
   ///
-  /// The copy is fully verified, then replaces the mirror atomically. After an error the mirror is unchanged. This machine
-  /// remembers the mirror's commit. An intact mirror of the newest commit is not rewritten.
+  /// The verified copy replaces the mirror atomically; after an error the mirror is unchanged. This machine remembers the
+  /// mirror's commit. An intact mirror of the newest commit is not rewritten.
   ///
   /// ```swift
   /// let vault = try LockedVault.open("postgresql://db.example.com/team#main", options: options).unlock(with: credentials)
@@ -133,12 +131,12 @@ extension UnlockedVault {
   /// ```
   ///
   /// - Parameters:
-  ///   - file: the mirror, in a folder private to this user. Only a mirror of this vault made by this machine is replaced.
-  ///   - progress: receives the number of copied records and their total.
+  ///   - file: the mirror, in a folder private to this user. Replaces only this machine's mirror of this vault.
+  ///   - progress: receives the number of copied records and the total.
   /// - Throws: `StoreError` `.rolledBack` and `.forked` for a vault older than the mirror or of another history; `.replaced`
-  ///   for the mirror of another vault; `.alreadyExists` for a file that is no mirror of this machine; `.unsupported` for a
-  ///   vault in a file; `.incomplete` if the options name no folder of pins; `.inUse` if a program has the mirror open as a
-  ///   vault; `.busy`, `.noSpace`, `.denied`, and the errors of reading the vault.
+  ///   for another vault's mirror; `.alreadyExists` for a file that is no mirror of this machine; `.unsupported` for a vault
+  ///   in a file; `.incomplete` if the options name no folder of pins; `.inUse` if a program has the mirror open as a vault;
+  ///   `.busy`, `.noSpace`, `.denied`, and the errors of reading the vault.
   @discardableResult
   public borrowing func mirror(
     to file: FilePath, progress: (Int, Int) -> Void = { _, _ in }
@@ -147,8 +145,8 @@ extension UnlockedVault {
   }
 
   /// Runs ``mirror(to:progress:)`` now, after each commit of another machine, and every `interval`, until the subscription
-  /// ends or the vault is locked. Waits for an unreachable server. Refreshing takes at most a tenth of the time, unless one
-  /// refresh takes longer than six seconds.
+  /// ends or the vault is locked. Waits for an unreachable server. Takes at most a tenth of the time, unless one refresh
+  /// takes longer than six seconds.
   ///
   /// - Parameters:
   ///   - file: the mirror.
@@ -166,17 +164,16 @@ extension UnlockedVault {
   /// Takes over newer items from `other`: another vault, a diverged copy of this one, or a backup. `other` does not change.
   /// A copy of this vault must have a key of its history.
   ///
-  /// Items and fields correspond if they have the same id, or else the same name. Of two contents, one wins if its vault
-  /// alone knows the other as a former content. Otherwise the content with the newer ``VaultItem/written`` wins, then the
-  /// newer ``VaultItem/modified``, then the order of the bytes decides; that is a conflict. The loser becomes a former
-  /// content, the newest of those known to both. If the contents are equal, the later write gives the times and the id. A
-  /// rename in `other` is followed if it is the later one. A content with 64 attributes has no room for the time of its
-  /// rename; ``MergeReport/undated`` says which name stays then. An item deleted in one vault stays deleted unless it was
-  /// changed later in the other. A deletion applies to an id, whatever the name. If two items end up with one name, one of
-  /// them gets a number appended. Logins and other items that end with a session are left out.
+  /// Items and fields match by id, or else by name. Of two contents, one wins if its vault alone knows the other as a former
+  /// content. Otherwise it is a conflict: the newer ``VaultItem/written`` wins, then the newer ``VaultItem/modified``, then
+  /// the order of the bytes. The loser becomes the newest former content. For equal contents, the later write gives the
+  /// times and the id. The later rename wins. A content with 64 attributes has no room for the time of its rename;
+  /// ``MergeReport/undated`` says which name stays. An item deleted in one vault stays deleted unless the other changed it
+  /// later. A deletion applies to an id, whatever the name. If two items end up with one name, one of them gets a number
+  /// appended. Logins and other items that end with a session are left out.
   ///
-  /// After each of two vaults has merged the other, both have the same items, except those in ``MergeReport/leftOut``. A
-  /// second merge changes nothing. A permanent removal leaves no trace: if the other vault has the item, it comes back.
+  /// Once two vaults have merged each other, they have the same items, except those in ``MergeReport/leftOut``. A second
+  /// merge changes nothing. A permanent removal leaves no trace: if the other vault has the item, it comes back.
   ///
   /// ```swift
   /// let report = try vault.merge(laptop, keeping: 10)
@@ -188,13 +185,13 @@ extension UnlockedVault {
   ///   - keeping: the minimum number of former contents to keep of each written item or field; nil for as many as in either
   ///     vault.
   ///   - date: until when an item deleted in `other` can be restored here; nil deletes it for good.
-  ///   - isTrial: whether to report what would happen and change nothing.
+  ///   - isTrial: whether only to report the effects.
   ///   - acceptingOlderKey: whether to merge a copy of this vault under an older key: see
   ///     ``checkCopy(_:acceptingOlderKey:)``.
   ///   - isLeftOut: whether to leave out an item of either vault.
-  ///   - progress: receives the number of compared items and their total.
-  /// - Throws: the errors of reading `other`, of ``checkCopy(_:acceptingOlderKey:)`` and of writing here. Nothing has
-  ///   changed, except perhaps after `.outcomeUnknown`.
+  ///   - progress: receives the number of compared items and the total.
+  /// - Throws: the errors of reading `other`, of ``checkCopy(_:acceptingOlderKey:)`` and of writing here. Only
+  ///   `.outcomeUnknown` may leave a change.
   public borrowing func merge(
     _ other: borrowing UnlockedVault, keeping: Int? = nil, keptUntil date: Date? = .distantFuture, isTrial: Bool = false,
     acceptingOlderKey: Bool = false, leavingOut isLeftOut: (VaultItem) -> Bool = { _ in false },

@@ -12,19 +12,19 @@ public struct UnlockedVault: ~Copyable, Sendable {
 
   deinit { core.close() }
 
-  /// Creates a vault with one slot for what `credentials` hold: a passphrase, a key file, or both together.
+  /// Creates a vault with one slot: for a passphrase, a key file, or both together.
   ///
   /// Creates a missing folder with mode 0700. The file, of mode 0600, appears under its name once complete.
   ///
   /// - Parameters:
   ///   - place: the place of the vault.
   ///   - credentials: what opens it.
-  ///   - cost: the Argon2id cost of a passphrase, which becomes the floor of all later passphrase slots. Nil measures this
-  ///     machine: at least 3 passes over 64, 128 or 256 MiB for half a second here, and a floor of 3 passes over 64 MiB.
+  ///   - cost: the Argon2id cost of a passphrase, and the floor of all later passphrase slots. Nil measures this machine: at
+  ///     least 3 passes over 64, 128 or 256 MiB for half a second, with a floor of 3 passes over 64 MiB.
   ///   - label: a name for the slot, at most 64 bytes.
   ///   - options: how to open the vault, and where this machine remembers it.
   /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.noCredentials`, `.unsupported` (a
-  ///   server). Nothing is left behind.
+  ///   server). Leaves nothing behind.
   public static func create(
     at place: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
     options: VaultOptions
@@ -48,8 +48,8 @@ public struct UnlockedVault: ~Copyable, Sendable {
     }
   }
 
-  /// The value and listing of `name` from one moment; nil if there is no such item. ``WriteCondition/item(_:revision:)`` can
-  /// bind a write to that content.
+  /// The value and listing of `name` from one moment, to bind a write to them with ``WriteCondition/item(_:revision:)``; nil
+  /// if there is no such item.
   ///
   /// - Throws: the errors of ``get(_:)``.
   public borrowing func getWithItem(_ name: ItemName) throws(StoreError) -> (form: SecretForm, item: VaultItem)? {
@@ -94,9 +94,9 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///   - form: the value and its metadata.
   ///   - name: the item, or a field of an existing item.
   ///   - condition: the condition for the write.
-  ///   - keeping: how many former contents to keep from now on, at most ``VaultItem/longestHistory``. The first one kept is
-  ///     the content replaced by this write. Nil keeps as many as before, none for a new item. An item that ends with a
-  ///     session keeps none.
+  ///   - keeping: how many former contents to keep from now on, beginning with the replaced one, at most
+  ///     ``VaultItem/longestHistory``. Nil keeps as many as before, none for a new item. An item that ends with a session
+  ///     keeps none.
   /// - Throws: `StoreError` `.tooLarge`, `.alreadyExists`, `.conflict`, `.notFound` (the item of a field), `.busy`,
   ///   `.tampered`, `.noSpace`, `.io`. Nothing has changed then, and the write cannot appear later. `.outcomeUnknown` if a
   ///   disk failure leaves the result open.
@@ -128,12 +128,11 @@ public struct UnlockedVault: ~Copyable, Sendable {
   }
 }
 
-// Reports of the vault about itself.
 extension UnlockedVault {
-  /// Checks everything a vault holds without decrypting a value: both headers, state, lists, digests, root, the log's chain,
-  /// both tags of every row of both tables, that there are no extra rows, and every page of the file.
+  /// Checks the whole vault without decrypting a value: both headers, state, lists, digests, root, the log's chain, both
+  /// tags of every row of both tables, absence of extra rows, and every page of the file.
   ///
-  /// - Parameter progress: occasionally receives the number of checked records and their total; must not call the vault.
+  /// - Parameter progress: receives the number of checked records and the total; must not call the vault.
   /// - Throws: `StoreError` `.tampered`, `.damaged`.
   public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport {
     try core.run { (vault) throws(StoreError) in
@@ -150,16 +149,16 @@ extension UnlockedVault {
     }
   }
 
-  /// Removes remains of removals from the file if that was postponed because many removals followed each other. Call it
-  /// occasionally while a vault stays open; it writes nothing if nothing is due.
+  /// Removes remains of removals from the file if many in a row postponed that. Call it occasionally while a vault stays
+  /// open; it writes nothing if nothing is due.
   package borrowing func removeOldBytes() throws(StoreError) {
     try core.run { (vault) throws(StoreError) in vault.oldBytes.removeOwedWhenDue(from: vault) }
   }
 
-  /// The vault's log, oldest entry first, after a check of the whole chain. Reading writes nothing and is not logged.
+  /// The vault's log, oldest entry first, after a check of the whole chain. Writes and logs nothing.
   ///
   /// - Parameter limit: how many of the newest entries to return; nil for all.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` if a row was changed, added or removed.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
   public borrowing func log(limit: Int? = nil) throws(StoreError) -> [VaultLogEntry] {
     try core.read { (vault) throws(StoreError) in
       try vault.entries(limit: limit)
@@ -194,7 +193,6 @@ extension UnlockedVault {
   }
 }
 
-/// Runs `body` and adds `name` to its errors.
 func about<Result>(_ name: ItemName, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
   do { return try body() } catch { throw error.about(key: name.description) }
 }

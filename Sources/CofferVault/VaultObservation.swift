@@ -50,7 +50,6 @@ final class VaultObservation: Sendable {
 }
 
 extension VaultStore {
-  /// Runs `body`, which commits and returns its changes, and notifies observers.
   func telling(
     with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout CofferVault.Change) throws(StoreError) -> [String: CofferStorage.Change.Cause]
@@ -80,7 +79,7 @@ extension VaultStore {
     }
   }
 
-  /// Records this store's own commit as known if nobody has committed since.
+  /// Records this store's own commit as known unless others committed since.
   private func follow(_ known: inout VaultObservation.Known?) throws(StoreError) {
     guard let last = known?.generation else { return }
     let (now, logged) = try read { (vault) throws(StoreError) in (vault.view.state.generation, vault.view.state.logSequence) }
@@ -89,7 +88,7 @@ extension VaultStore {
     known?.logged = logged
   }
 
-  /// Reports that reads may give other results, because the vault was locked or unlocked.
+  /// Reports that reads may give other results after locking or unlocking.
   func tellAccess() {
     guard let feed = observation.feed, feed.isObserved else { return }
     observation.isStale.store(true, ordering: .relaxed)
@@ -135,7 +134,7 @@ extension VaultStore {
   /// itself causes no event. A writer holds the writers' lock until its commit, so once this process gets the lock, the
   /// commit is readable.
   ///
-  /// - Parameter pauses: the pauses between looks if this process cannot take the lock.
+  /// - Parameter pauses: the pauses between looks without the lock.
   private func lookWithWriters(_ pauses: ArraySlice<DispatchTimeInterval>) {
     var obstacle: StoreError.Kind?
     do throws(StoreError) {
@@ -172,9 +171,7 @@ extension VaultStore {
     }
   }
 
-  /// Reports the findings of `survey`.
-  ///
-  /// - Parameter isFirst: whether this is the first look of the watch, before which nobody was notified.
+  /// - Parameter isFirst: whether nobody was notified before.
   /// - Throws: the temporary failure of a server. The next call reports what was missed.
   private func look(
     isFirst: Bool = false, _ survey: (VaultObservation.Known?) throws(StoreError) -> VaultObservation.Survey?
@@ -199,8 +196,8 @@ extension VaultStore {
   }
 
   private static var pause: DispatchTimeInterval { .milliseconds(500) }
-  /// Without write access there is no lock: a commit takes several disk writes, each of milliseconds, or of seconds on a
-  /// busy disk.
+  /// Without write access there is no lock: a commit takes several disk writes, each of milliseconds, or seconds on a busy
+  /// disk.
   private static var pauses: ArraySlice<DispatchTimeInterval> {
     [.milliseconds(20), .milliseconds(500), .seconds(5), .seconds(30)]
   }
@@ -237,7 +234,6 @@ extension VaultStore {
 }
 
 extension ItemTable {
-  /// The versions of the existing items.
   fileprivate func versions(_ names: [String], service: String) throws(StoreError) -> [String: RecordVersion] {
     var versions: [String: RecordVersion] = [:]
     for name in names {
@@ -247,7 +243,7 @@ extension ItemTable {
     return versions
   }
 
-  /// The versions of the items among `names` that exist after the commit of `change`.
+  /// The versions of the items that exist after the commit of `change`.
   fileprivate func versions(
     _ names: some Sequence<String>, service: String, after change: CofferVault.Change
   ) throws(StoreError) -> [String: RecordVersion] {
@@ -315,10 +311,10 @@ extension ItemTable {
     return found.sorted { $0.row > $1.row }.map { ($0.name, $0.version) }
   }
 
-  /// The maximum number of log rows to follow. Each is read separately; more take longer than a listing of few items.
+  /// Each row is read separately; more take longer than a short listing.
   private static var mostFollowed: UInt64 { 64 }
 
-  /// The effects of `batch`. Removing a missing item has none.
+  /// Removing a missing item has no effect.
   func effects(of batch: Batch<Vault>, service: String) throws(StoreError) -> [String: CofferStorage.Change.Cause] {
     var effects: [String: CofferStorage.Change.Cause] = [:]
     for (account, write) in batch.writes {

@@ -49,8 +49,8 @@ public final class VaultStore: Store {
 
   deinit { observation.feed?.end() }
 
-  /// Unlocks all stores of this vault; does nothing if it is unlocked. Blocks for Argon2id if it tries a passphrase, along
-  /// with all other calls, which could only fail as locked until then.
+  /// Unlocks all stores of this vault; does nothing if they are. Blocks for Argon2id if it tries a passphrase, along with
+  /// all other calls, which could only fail as locked.
   ///
   /// - Throws: the errors of ``LockedVault/unlock(with:)``; ``/CofferPlatform/StoreError/Kind/afterFork`` in a forked child
   ///   of a process with the vault unlocked.
@@ -58,9 +58,9 @@ public final class VaultStore: Store {
     try held.unlock(with: credentials)
   }
 
-  /// Waits for running calls, then wipes the keys for all stores of this vault. Does nothing if the vault is locked.
+  /// Waits for running calls, then wipes the keys for all stores of this vault. Does nothing if it is locked.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/reentrant`` inside an update closure, which the wait would be for.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/reentrant`` inside an update closure, which it would wait for.
   public func lock() throws(StoreError) {
     try Reentrancy.check(place)
     held.lock()
@@ -69,8 +69,6 @@ public final class VaultStore: Store {
   /// Whether the vault is unlocked.
   public var isUnlocked: Bool { held.isUnlocked }
 
-  /// Runs `body` in one read transaction of the unlocked vault.
-  ///
   /// - Parameter name: the item concerned, if any.
   func read<Result: Sendable>(
     about name: ItemName? = nil, _ body: (OpenVault) throws(StoreError) -> Result
@@ -142,7 +140,7 @@ extension VaultStore {
 
   /// Commits all of `batch` in one SQLite transaction, or nothing. A vault decides transactions and is never prepared.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` if a `decision` is given.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a `decision`.
   public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
     guard decision == nil else {
       throw StoreError(

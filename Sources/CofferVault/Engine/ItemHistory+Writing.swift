@@ -26,7 +26,6 @@ extension ItemHistory {
     }
   }
 
-  /// Restores the last kept deletion of `name`, an item with the fields deleted with it.
   func undelete(_ name: ItemName, _ change: inout Change) throws(StoreError) -> VaultItem {
     let index = items.index(of: name)
     guard try records.touch(items.bucket(of: index), change).record(at: index) == nil else {

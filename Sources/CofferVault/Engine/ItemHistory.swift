@@ -6,7 +6,6 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The previous versions of items and fields. Called within a transaction.
 struct ItemHistory {
   let items: ItemTable
   var view: VerifiedView { items.view }
@@ -155,7 +154,7 @@ struct ItemHistory {
     return form
   }
 
-  /// The restorable items and fields, by name. Omits fields deleted with their item, which are restored with it.
+  /// Omits fields deleted with their item, which are restored with it.
   func deleted(service: String?) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     var newest: [RecordIndex: RecordMeta] = [:]

@@ -42,7 +42,7 @@ struct ItemIndex {
     changed.insert(bucket)
   }
 
-  /// All descriptions, by name. Call ``update(_:most:)`` first.
+  /// Call ``update(_:most:)`` first.
   mutating func descriptions(place: String) -> ItemDescriptions {
     let all = ItemDescriptions(pages: pages, order: [], place: place)
     if !changed.isEmpty {
@@ -91,7 +91,7 @@ extension ItemTable {
     return page
   }
 
-  /// Lends the encoded descriptions, unordered.
+  /// In no order.
   func forEachDescription(
     in bucket: Int, ofFields: Bool = false, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -130,7 +130,7 @@ extension OpenVault {
     return all.find(query)
   }
 
-  /// The items that a logout removes. Reads no values.
+  /// Reads no values.
   func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
     var marked: [String: RecordVersion] = [:]
     for item in try find(ItemQuery(service: service)).items() where item.metadata.isSessionItem {
@@ -144,7 +144,7 @@ extension OpenVault {
     return index?.descriptions(place: view.place.description)
   }
 
-  /// Reads the changes of at most `most` buckets; true once the index is complete, or if there is none.
+  /// True once the index is complete, or if there is none.
   func prepareIndex(most: Int = .max) throws(StoreError) -> Bool {
     guard options.keepsIndex, index?.isTooLarge != true else { return true }
     // Taken out during the read, so an error drops the index: the vault may prove to be another one.

@@ -5,7 +5,6 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// Renames items and fields. Called within a transaction.
 struct ItemMove {
   let items: ItemTable
   private var view: VerifiedView { items.view }

@@ -4,7 +4,6 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
 
-/// Removes items and fields. Called within a transaction.
 struct ItemRemoval {
   let items: ItemTable
   private var view: VerifiedView { items.view }
@@ -50,7 +49,6 @@ struct ItemRemoval {
     }
   }
 
-  /// Removes the whole history of `name`, an item with its fields; false if there is none.
   private func forgetPast(of name: ItemName, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> Bool {
     guard !name.field.isEmpty else { return try history.forget(index, &change) }
     return try history.forget(items.index(of: name.item), only: index, &change)

@@ -50,7 +50,7 @@ extension ItemTable {
     return meta
   }
 
-  /// Whether a record or its item ends with a session. Nothing of such a record is kept.
+  /// Nothing of such a record is kept.
   func endsWithSession(
     _ meta: RecordMeta, _ name: ItemName, _ change: inout Change
   ) throws(StoreError) -> Bool {

@@ -32,7 +32,7 @@ struct KnownHeader: ~Copyable {
 
   func comes(from anchors: [Anchor]) throws(StoreError) -> Bool { try refusal(by: anchors) == nil }
 
-  /// Why the key does not descend from one of `anchors`; nil if it descends from all.
+  /// Nil if the key descends from all `anchors`.
   func refusal(by anchors: [Anchor]) throws(StoreError) -> Anchor.Refusal? {
     try header.refusal(keys, by: anchors, at: place.description)
   }

@@ -75,7 +75,6 @@ final class OldBytes {
     }
   }
 
-  /// The error for old bytes that stay in a damaged file; nil if there are none.
   func unscrubbed(_ place: String) -> StoreError? {
     guard let reason = unscrubbable.take() else { return nil }
     return StoreError(

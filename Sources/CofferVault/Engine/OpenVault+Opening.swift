@@ -148,7 +148,7 @@ extension OpenVault {
     return Invitation(vault: VaultID(bytes: header.vault.bytes), key: known.keys.epochMark)
   }
 
-  /// Searches for a slot that `credentials` open. Passphrases are hashed one at a time.
+  /// Passphrases are hashed one at a time.
   static func search(
     _ header: VaultHeader, with credentials: consuming Credentials, _ options: VaultOptions, _ place: VaultPlace
   ) throws(StoreError) -> OpenSlot {
@@ -160,7 +160,7 @@ extension OpenVault {
     }
   }
 
-  /// The watch over the vault, before any secret is used; nil if the options name no folder of pins.
+  /// Called before any secret is used; nil if the options name no folder of pins.
   private static func watch(
     _ header: VaultHeader, at place: VaultPlace, _ options: VaultOptions, _ trust: Trust
   ) throws(StoreError) -> PinWatch? {

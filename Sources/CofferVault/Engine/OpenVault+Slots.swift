@@ -13,8 +13,6 @@ extension OpenVault {
     return try slots.slot(SlotSummary.ID(bytes: id.bytes)).summary
   }
 
-  /// Changes slots under the same key.
-  ///
   /// - Parameter scrubs: whether the old header must leave the file, because someone who should no longer open it still can.
   func changeSlots(
     _ plan: borrowing SlotPlan, log event: LogEntry.Event, _ id: SlotID, scrubs: Bool = false
@@ -31,7 +29,6 @@ extension OpenVault {
     }
   }
 
-  /// Gives the vault a new key in one transaction, after which the old key opens nothing of this file.
   func rotate(_ plan: borrowing SlotPlan, _ progress: (Int, Int) -> Void) throws(StoreError) -> SlotReport {
     let rotation = Rotation(view: view, items: items, slots: slots, log: log)
     var before: [VaultStatus.Slot] = []
@@ -45,8 +42,8 @@ extension OpenVault {
     return SlotReport(slots: after, removed: before.filter { slot in !after.contains { $0.summary.id == slot.summary.id } })
   }
 
-  /// Raises the cost of the slot that opened the vault, once, after a write: reads never write, and a write shows that the
-  /// file is writable.
+  /// Raises the cost of the slot that opened the vault, once, after a write, which shows that the file is writable: reads
+  /// never write.
   ///
   /// Never throws: the caller's write is committed.
   func raiseCostOnce() {
@@ -60,8 +57,6 @@ extension OpenVault {
     }
   }
 
-  /// Continues with the slot that unlocked the vault, under the new header.
-  ///
   /// Never throws, because an error would deny the committed change.
   ///
   /// - Parameter replacement: the slot's replacement, if any.
@@ -73,7 +68,7 @@ extension OpenVault {
     }
   }
 
-  /// Runs a write that may replace the header. After a failure the next operation rereads the file.
+  /// After a failure the next operation rereads the file.
   private func changingHeader(_ body: (inout Change) throws(StoreError) -> Void) throws(StoreError) {
     do { try write { (_, change) throws(StoreError) in try body(&change) } } catch {
       view.forgetHeader()

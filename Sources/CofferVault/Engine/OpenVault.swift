@@ -20,7 +20,6 @@ final class OpenVault {
   private var unlocking: LogEntry?
   let oldBytes = OldBytes()
 
-  /// Within a read transaction: verifies that the key descends from each anchor, then state and digests.
   init(
     database: any VaultRows, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
     pin: Anchor?, options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date
@@ -88,7 +87,6 @@ final class OpenVault {
     return result
   }
 
-  /// Runs `body` like ``write(_:)``, then rolls back.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try checkKeys()
     try view.readPin()
@@ -179,7 +177,6 @@ final class OpenVault {
       removesForGood: change.removesForGood, hadOldBytes: view.state.scrub)
   }
 
-  /// Uses this machine's memory of the vault from now on, and logs the unlock with the first write.
   func begin(_ pins: PinWatch?) {
     view.pins = pins
     unlocking = LogEntry(.unlocked, by: .current, time: view.now, detail: view.slot.id.bytes)
@@ -208,14 +205,14 @@ extension StoreError.Kind {
 }
 
 struct Change {
-  /// The new lists of the touched buckets, each verified against its digest before its first change.
+  /// Each list was verified against its digest before its first change.
   var lists: [Int: BucketList] = [:]
   var hasTouchedPast = false
   var notes: [Int: [RecordNote]] = [:]
   var added = RecordCounts.Change()
   var events: [LogEntry] = []
   private var commit: CommitID?
-  /// The minimum generation of the commit: one above another history that it replaces.
+  /// One above another history that the commit replaces.
   var leastGeneration: UInt64 = 0
   /// The author of the commit; nil means the pin's replica.
   var replica: ReplicaID?

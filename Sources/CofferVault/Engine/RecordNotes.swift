@@ -24,7 +24,7 @@ struct RecordNote: Sendable {
   }
 }
 
-/// The notes by bucket; nil before the first look.
+/// Nil before the first look.
 struct BucketNotes {
   /// Allocated at first use: most vaults have neither fields nor a past.
   private var notes: [[RecordNote]?] = []

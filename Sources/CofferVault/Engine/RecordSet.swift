@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The records of a vault, by index. Called within a transaction, which gathers its changes in its ``Change``.
+/// Called within a transaction, which gathers its changes in its ``Change``.
 struct RecordSet {
   let view: VerifiedView
 

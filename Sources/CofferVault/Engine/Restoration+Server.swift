@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 extension Restoration {
-  /// Replaces the rows on a server as one commit of the vault, or makes the vault if there is none.
+  /// As one commit of the vault. Makes the vault if there is none.
   ///
   /// - Returns: the place of the replaced rows.
   borrowing func restore(

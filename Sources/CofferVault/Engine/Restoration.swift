@@ -88,7 +88,6 @@ struct Restoration: ~Copyable {
       invitation: Invitation(vault: backup.view.id, key: backup.view.keys.epochMark))
   }
 
-  /// The current vault; nil if none can be opened.
   private func readableVault(_ file: FilePath) throws(StoreError) -> VaultDatabase? {
     do throws(StoreError) { return try VaultDatabase.open(file) } catch {
       switch error.kind {
@@ -127,7 +126,7 @@ struct Restoration: ~Copyable {
     return try presentSlot(found.header, others)
   }
 
-  /// Commits the backup's records in their copy. `before` must not change meanwhile.
+  /// `before` must not change meanwhile.
   func commit(
     over before: any VaultRows, opened slot: consuming OpenSlot?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -203,7 +202,6 @@ struct Restoration: ~Copyable {
   }
 
   private enum PresentHeader: ~Copyable {
-    /// It opens, and descends from all that is known.
     case proven(KnownHeader)
     /// It opens but contradicts an anchor: its maker did not know the newest key, so its epoch proves nothing.
     case refuted

@@ -14,8 +14,8 @@ struct Rotation {
 
   private static let progressStep = 256
 
-  /// Gives the vault a new key within the write transaction of `change`, after which the old key opens nothing of this file.
-  /// Other processes follow through their slot.
+  /// Within the write transaction of `change`. Afterwards the old key opens nothing of this file. Other processes follow
+  /// through their slot.
   func run(_ plan: borrowing SlotPlan, _ change: inout Change, _ progress: (Int, Int) -> Void) throws(StoreError) {
     let epoch = try view.checked { () throws(FormatError) in try FileCounter.next(view.header.epoch, "key epoch") }
     let events = slotEvents(plan)
@@ -51,7 +51,6 @@ struct Rotation {
     return events
   }
 
-  /// The lists of all buckets under the new key, and the new place of each record.
   private typealias Moved = (lists: [Int: BucketList], places: [RecordIndex: RecordIndex])
 
   /// Reseals every record, with one record in memory at a time and 64 bytes for each of the others. All lists are verified

@@ -5,7 +5,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// The slots of a vault, and the header that a plan makes of them. It changes nothing.
+/// The slots of a vault, and the header for a plan. Changes nothing.
 final class SlotTable {
   private let view: VerifiedView
   private let options: VaultOptions
@@ -32,7 +32,6 @@ final class SlotTable {
     return found
   }
 
-  /// See ``KnownHeader/next(_:key:_:rotated:)``.
   func nextHeader(
     _ plan: borrowing SlotPlan, key: borrowing VaultKey, _ keys: borrowing Subkeys, rotated: UInt64
   ) throws(StoreError) -> VaultHeader {

@@ -52,7 +52,6 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` like ``write(about:_:)``, then rolls back.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try run { (vault) throws(StoreError) in try vault.rehearse(body) }
   }

@@ -16,8 +16,6 @@ final class VaultLog {
   /// once in 5 000 rows.
   private static let longest: UInt64 = 10_000
 
-  /// Follows the chain from the oldest row to the head in the state.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
   func forEach(_ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
     let end = try walk(to: view.state.logSequence) { (sequence, before, row) throws(StoreError) in
@@ -29,7 +27,7 @@ final class VaultLog {
     try check(end)
   }
 
-  /// Follows the chain back from the head in the state, over at most `count` rows. Earlier rows are not checked.
+  /// From the newest row back. Earlier rows are not checked.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
   func forEach(last count: Int, _ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
@@ -86,7 +84,7 @@ final class VaultLog {
     var trim: LogEntry.Trim?
   }
 
-  /// Follows the chain to row `last`, which must be the last one.
+  /// Row `last` must be the last one.
   private func walk(
     to last: UInt64, _ body: (_ sequence: UInt64, _ before: End, _ row: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) -> End {
@@ -101,7 +99,7 @@ final class VaultLog {
     return end
   }
 
-  /// Moves `end` to the next row. Opens only a row that may be about dropped rows.
+  /// Opens only a row that may be about dropped rows.
   ///
   /// - Returns: false at the beginning of a trimmed log.
   func follow(_ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End) throws(StoreError) -> Bool {
@@ -200,7 +198,6 @@ final class VaultLog {
     return nextHead
   }
 
-  /// Reads the row after `end` and moves to it; nil at the beginning of a trimmed log.
   private func read(
     _ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End
   ) throws(StoreError) -> LogEntry? {
@@ -239,7 +236,7 @@ extension LogEntry.Trim {
 }
 
 extension OpenVault {
-  /// Returns the newest `limit` entries, or all, with the names of existing and restorable items.
+  /// Includes the names of existing and restorable items.
   func entries(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
     var names: [RecordIndex: ItemName?] = [.zero: .none]
     var entries: [VaultLogEntry] = []

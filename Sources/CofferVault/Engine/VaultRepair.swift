@@ -5,7 +5,7 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A repair of a vault whose slot is open. It writes only parts that the key has opened.
+/// A repair of a vault whose slot is open. Writes only parts that the key has opened.
 final class VaultRepair {
   let database: any VaultRows
   let header: VaultHeader
@@ -67,7 +67,6 @@ final class VaultRepair {
     let header: VaultHeader
     let digest: Digest32
     let state: VaultState?
-    /// An anchor of a later epoch than the header's; nil if every anchor holds.
     var contradicted: Anchor?
     let key: EpochMark
 
@@ -162,7 +161,7 @@ final class VaultRepair {
     pins?.acceptOwn(vault.view.state, key: vault.view.keys.epochMark, replica: replica)
   }
 
-  /// Repairs the header and checks everything else; false if the state must be rebuilt.
+  /// False if the state must be rebuilt.
   private func mend(_ rebuilding: Bool) throws(StoreError) -> Bool {
     guard let state else { return false }
     do throws(StoreError) { try pins?.check(state, key: keys.epochMark) } catch {
@@ -267,8 +266,6 @@ final class VaultRepair {
     return stated
   }
 
-  /// Writes the chosen header.
-  ///
   /// - Throws: `.conflict` if another process has written a header since, which must stay.
   private func putHeaders() throws(StoreError) {
     try checkUnchanged()

@@ -177,7 +177,6 @@ final class VerifiedView {
     notes = BucketNotes()
   }
 
-  /// Restores the slot's keys if a change of the vault's key may be uncommitted.
   private func settleKeys() throws(StoreError) {
     guard keysAreInDoubt else { return }
     keys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault, epoch: slot.epoch) }
@@ -245,7 +244,6 @@ final class VerifiedView {
     return result
   }
 
-  /// Makes the next operation reread everything.
   func forget() {
     dataVersion = nil
     isPinRead = false
@@ -253,7 +251,7 @@ final class VerifiedView {
     notes = BucketNotes()
   }
 
-  /// Makes the next operation reread everything, including the header, from the slot's key.
+  /// Like ``forget()``, but includes the header and starts from the slot's key.
   func forgetHeader() {
     forget()
     headerDigest = .zero

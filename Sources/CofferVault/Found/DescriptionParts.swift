@@ -45,7 +45,6 @@ struct DescriptionParts {
     name.count == RecordMeta.namedAttribute.utf8.count && name.elementsEqual(RecordMeta.namedAttribute.utf8)
   }
 
-  /// By service, account and field, byte by byte, as names are ordered.
   func nameOrder(_ other: DescriptionParts) -> Int {
     let order = Self.order(service, other.service)
     guard order == 0 else { return order }

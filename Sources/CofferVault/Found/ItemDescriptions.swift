@@ -31,7 +31,7 @@ package struct ItemDescriptions: Sendable {
   package var count: Int { order.count }
   package var isEmpty: Bool { order.isEmpty }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a description that this version cannot have written.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an invalid description.
   package subscript(position: Int) -> VaultItem {
     get throws(StoreError) {
       try VaultItem(meta(at: position))
@@ -75,7 +75,6 @@ package struct ItemDescriptions: Sendable {
 
   mutating func sort() { order = sorted(order) }
 
-  /// Sorts `places` by name.
   func sorted(_ places: [Place]) -> [Place] { places.sorted { isBefore($0, $1) } }
 
   func isBefore(_ left: Place, _ right: Place) -> Bool {
@@ -165,7 +164,7 @@ final class DescriptionPage: @unchecked Sendable {
   /// In bytes of guarded memory.
   var size: Int { bytes.count }
 
-  /// Adds a description; nil if it does not fit.
+  /// Nil if it does not fit.
   func append(_ raw: UnsafeRawBufferPointer, page: Int) -> ItemDescriptions.Place? {
     guard used + raw.count <= bytes.count else { return nil }
     let start = used
@@ -178,7 +177,6 @@ final class DescriptionPage: @unchecked Sendable {
     return place
   }
 
-  /// Grows so that `count` more bytes fit.
   func grow(by count: Int) throws(StoreError) {
     guard used + count > bytes.count else { return }
     do throws(SecretMemoryError) {

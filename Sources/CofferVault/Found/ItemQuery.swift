@@ -43,7 +43,6 @@ package struct ItemQuery: Sendable, Equatable {
     }
   }
 
-  /// All items, or all of one service.
   package init(service: String? = nil) { self.service = service }
 }
 

@@ -2,7 +2,6 @@ internal import CofferPlatform
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The deletions that one vault of a merge remembers.
 struct MergeDeletions {
   private struct Deletion {
     let id: ItemID

@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The name of a record after a merge.
 struct NameClaim {
   let pair: Int
   var name: ItemName

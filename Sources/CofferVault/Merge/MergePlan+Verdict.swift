@@ -31,7 +31,6 @@ extension MergePlan {
     MergeSource(items: (isOurs ? ours : theirs).items, table: .present, index: record.index, isOurs: isOurs)
   }
 
-  /// The former contents of a record since it was last made, oldest first.
   func past(
     of meta: RecordMeta, _ side: MergeSide, isOurs: Bool, _ change: inout Change
   ) throws(StoreError) -> [MergeSource] {

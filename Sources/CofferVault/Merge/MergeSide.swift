@@ -8,7 +8,6 @@ struct MergeRecord {
   let index: RecordIndex
   let created: UInt64, modified: UInt64, named: UInt64
   let history: UInt8
-  /// Whether its description has room for the time of its name.
   let tellsNamed: Bool
   /// Why it is left out; nil if it is not.
   let exclusion: MergeReport.Reason?
@@ -26,12 +25,11 @@ struct MergeRecord {
   var key: ItemName { name.field.isEmpty ? name : ItemName(sealed: "", "", field: name.field) }
 }
 
-/// One vault's state before a merge.
 struct MergeSide {
   let items: ItemTable
   private(set) var records: [MergeRecord] = []
   let deletions: MergeDeletions
-  /// The fields by the index of their item.
+  /// By the index of their item.
   private var fields: [RecordIndex: [MergeRecord]] = [:]
 
   /// Reads all descriptions, and no value.
@@ -75,7 +73,6 @@ struct MergeSide {
   }
 }
 
-/// A record and its counterpart in the other vault, if any.
 struct MergePair {
   var ours: MergeRecord?, theirs: MergeRecord?
 

@@ -22,7 +22,6 @@ extension MergeStep {
   }
 }
 
-/// The content of an item or field after a merge.
 enum MergeVerdict: Equatable {
   /// Equal in both. Times and id come from the later write.
   case same(isLaterThere: Bool)

@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
 
-/// Carries out the plan of a merge, within one write transaction of this vault and one read transaction of the other.
+/// Runs within one write transaction of this vault and one read transaction of the other.
 struct Merger {
   let plan: MergePlan
   /// Until when items deleted in the other vault can be restored here; nil removes them for good.
@@ -64,8 +64,6 @@ struct Merger {
     let past: [MergeSource]
   }
 
-  /// Stores the content that stays, with the past of both.
-  ///
   /// - Returns: the revision of the loser of a conflict, if it is kept.
   private func write(
     _ step: MergeStep, _ lifted: [RecordIndex: Lifted], _ change: inout Change

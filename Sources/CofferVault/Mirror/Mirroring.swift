@@ -116,7 +116,6 @@ struct Mirroring {
     }
   }
 
-  /// Whether an error means that a file is not the expected mirror.
   private static func isDamage(_ kind: StoreError.Kind) -> Bool {
     switch kind {
     case .damaged, .tampered, .notAVault, .newerFormat, .noVault: true

@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The errors of a mirror that its pin refuses.
 enum MirrorPin {
   /// For a mirror, or a file in its place, of unknown age.
   static func unknownAge(_ kind: StoreError.Kind, _ what: String, _ place: String) -> StoreError {

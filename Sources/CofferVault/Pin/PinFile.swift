@@ -4,8 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// An open `id-` or `mi-` file of two records. The valid one with the higher generation counts, and the other is written
-/// next.
+/// An open `id-` or `mi-` file of two records. The valid one with the higher generation counts; the other is written next.
 ///
 /// The descriptor stays open, so a commit costs a lock, two reads and one write. Its lock excludes other processes and other
 /// open vaults of this one.
@@ -45,8 +44,6 @@ final class PinFile {
 
   deinit { close(descriptor) }
 
-  /// The record that counts.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` if neither record is valid.
   func read(of vault: VaultSalt) throws(StoreError) -> PinRecord {
     // Without the lock, both records may be read half written by two writers in turn.
@@ -75,7 +72,7 @@ final class PinFile {
     return record
   }
 
-  /// The record that counts, of any vault; nil if none is readable.
+  /// The record of any vault; nil if none is readable.
   func readAny() throws(StoreError) -> PinRecord? {
     if let (record, _) = try readOnce(nil) { return record }
     return try locked { () throws(StoreError) in try readOnce(nil)?.record }
@@ -98,7 +95,6 @@ final class PinFile {
     }
   }
 
-  /// Makes the written record survive a power loss.
   func synchronize() throws(StoreError) {
     guard isDirty else { return }
     let code = calls.synchronize(descriptor)
@@ -134,7 +130,7 @@ final class PinFile {
     return found
   }
 
-  /// The record at one of the two places; nil if the bytes are none.
+  /// Nil if the bytes are no record.
   private func record(at place: Int) throws(StoreError) -> PinRecord? {
     try withUnsafeTemporaryAllocation(byteCount: PinRecord.count, alignment: 8) { (bytes) throws(StoreError) in
       let count = calls.read(descriptor, bytes, PinRecord.offsets[place])

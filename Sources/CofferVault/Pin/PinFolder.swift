@@ -23,12 +23,12 @@ struct PinFolder {
     self.calls = calls
   }
 
-  /// The file of `vault`; nil if this machine has none.
+  /// Nil if this machine has none.
   func pin(of vault: VaultSalt) throws(StoreError) -> PinFile? {
     isThere ? try PinFile(name(of: vault), calls: calls) : nil
   }
 
-  /// Makes the file of `vault`, durably. If another process does so at the same time, the first one counts.
+  /// Durable. If another process does so at the same time, the first one counts.
   mutating func make(_ record: PinRecord) throws(StoreError) -> PinFile {
     try makeFolder()
     return try make(record, name(of: record.vault))
@@ -56,18 +56,16 @@ struct PinFolder {
     return false
   }
 
-  /// Makes the file of a vault's copy at `place`, like ``make(_:)``.
   mutating func make(_ record: PinRecord, ofCopyAt place: VaultPlace) throws(StoreError) -> PinFile {
     try makeFolder()
     return try make(record, name(of: record.vault, copiedTo: place))
   }
 
-  /// The file of the mirror at `place`; nil if this machine has made none there.
+  /// Nil if this machine has made none there.
   func pin(ofMirrorAt place: VaultPlace) throws(StoreError) -> PinFile? {
     isThere ? try PinFile(name(ofMirrorAt: place), isOfMirror: true, calls: calls) : nil
   }
 
-  /// Makes the file of the mirror at `place`, like ``make(_:)``.
   mutating func make(_ record: PinRecord, ofMirrorAt place: VaultPlace) throws(StoreError) -> PinFile {
     try makeFolder()
     return try make(record, name(ofMirrorAt: place), isOfMirror: true)
@@ -113,7 +111,7 @@ struct PinFolder {
     }
   }
 
-  /// Durably remembers `vault` as the one at `place`.
+  /// Durable.
   mutating func expect(_ vault: VaultSalt, at place: VaultPlace) throws(StoreError) {
     try makeFolder()
     for pinned in place.pinned {

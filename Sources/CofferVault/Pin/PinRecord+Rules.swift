@@ -13,7 +13,6 @@ extension VaultState.Replica {
 }
 
 extension PinRecord {
-  /// The result of a comparison without a refusal.
   enum Finding {
     case fits
     /// The vault names the maximum number of writers, without this machine: its last write may be missing.
@@ -22,8 +21,8 @@ extension PinRecord {
 
   /// Compares a state with this machine's memory, read before the transaction that read the state.
   ///
-  /// Every commit was pinned after it was made, so a state read later cannot be older than the pin, unless the file was put
-  /// back. If this machine's writes in the state are later than in the pin, the process died before updating the pin.
+  /// A commit is pinned after it is made, so a state read later is older than the pin only if the file was put back. If this
+  /// machine's writes in the state are later than in the pin, the process died before updating the pin.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
   func check(_ state: VaultState, key found: EpochMark, vault place: VaultPlace) throws(StoreError) -> Finding {
@@ -89,7 +88,6 @@ extension PinRecord {
     return self != before
   }
 
-  /// Whether this machine has seen the commit of `state`, or a later one.
   func hasSeen(_ state: VaultState) -> Bool { seen == state.mark || seen.generation > state.generation }
 
   private static func rolledBack(_ what: String, _ place: VaultPlace) -> StoreError {

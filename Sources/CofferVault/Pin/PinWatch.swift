@@ -40,8 +40,8 @@ final class PinWatch {
   /// The watch over `vault` at its resolved `path`.
   ///
   /// - Parameters:
-  ///   - accepting: whether to believe any state, because the user said so.
-  ///   - joining: whether it is the vault itself, at any path, because the user said so.
+  ///   - accepting: whether the user accepts any state.
+  ///   - joining: whether the user vouches for the vault itself, at any path.
   /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`; `.refused` for a mirror
   ///   opened as its vault.
   init(
@@ -78,7 +78,7 @@ final class PinWatch {
 
   deinit { synchronize() }
 
-  /// Checks that the vault may be written here: a copy of one known at another place is read only until accepted.
+  /// A copy of a vault known at another place is read only until accepted.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly``.
   func checkWritable() throws(StoreError) {
@@ -126,18 +126,16 @@ final class PinWatch {
   /// This machine's name in the vault's state, once it has a pin to compare its own writes with.
   var replica: ReplicaID? { file == nil ? nil : record?.replica }
 
-  /// Whether this machine has seen the vault.
   var knowsVault: Bool { file != nil || elder != nil }
 
-  /// Whether this machine has seen the vault at this place.
   var knowsPlace: Bool { file != nil && (expectsHere || isOfCopy) }
 
-  /// The highest generation that this machine has seen or made; 0 without a readable pin.
+  /// 0 without a readable pin.
   func knownGeneration() throws(StoreError) -> UInt64 {
     try known().map { max($0.seen.generation, $0.own.generation) } ?? 0
   }
 
-  /// The newest key that this machine has seen; nil without a readable pin.
+  /// Nil without a readable pin.
   func knownKey() throws(StoreError) -> EpochMark? { try known()?.key }
 
   /// The finding of ``read()`` as an anchor, from which the vault's key must descend.
@@ -174,7 +172,6 @@ final class PinWatch {
     }
   }
 
-  /// The commit of ``expect(_:)`` is made.
   func isMade() { expected = nil }
 
   /// Undoes ``expect(_:)`` if the commit was not made. The previous record is still valid.

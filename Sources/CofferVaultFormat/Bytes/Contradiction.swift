@@ -3,9 +3,7 @@ internal import CofferStorage
 
 /// How a vault's key contradicts one known from a source that the vault's writer cannot reach.
 package struct Contradiction: Error, Equatable {
-  /// The vault's id, as text.
   let vault: String
-  /// The epoch of the known key.
   let epoch: UInt64
   let source: Source
   let refusal: Refusal
@@ -25,7 +23,6 @@ package struct Contradiction: Error, Equatable {
     case header
   }
 
-  /// Why an anchor does not hold.
   package enum Refusal: Equatable, Sendable {
     case replaced
     case rolledBack(found: UInt64)
@@ -36,7 +33,6 @@ package struct Contradiction: Error, Equatable {
 }
 
 extension Contradiction {
-  /// The error for callers, about the file `place`.
   func error(place: String?) -> StoreError {
     switch refusal {
     case .replaced:

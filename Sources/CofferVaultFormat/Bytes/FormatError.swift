@@ -17,8 +17,6 @@ package enum FormatError: Error, Equatable {
   /// Guarded memory ran out.
   case memory(SecretMemoryError)
 
-  /// The error for callers, about the file `place`.
-  ///
   /// An unauthentic part is tampering only if the key is known to be right: the caller of a slot's box decides otherwise.
   package func storeError(place: String? = nil, key: String? = nil) -> StoreError {
     switch self {

@@ -16,8 +16,6 @@ enum PassphraseHash {
   /// Passes times memory, in MiB: 16 GiB of traffic, about 7 s here.
   static let mostWork: UInt64 = 16 * 1024
 
-  /// The 32-byte hash of `passphrase`.
-  ///
   /// - Parameter memory: bytes that may be used; see ``MemoryLimit``.
   /// - Throws: `.kdfMemory`, before anything runs, for a cost out of bounds or above `memory`; `.memory`.
   static func derive(

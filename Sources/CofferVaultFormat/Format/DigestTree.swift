@@ -44,7 +44,6 @@ package struct DigestTree: Hashable, Sendable {
     package let root: Digest32
   }
 
-  /// The effect of `digests` on the tree.
   package func change(_ digests: [(bucket: Int, digest: Digest32)], keys: borrowing Subkeys) -> Change {
     guard !digests.isEmpty else { return Change(digests: [], mids: [], root: root) }
     var mids: [(place: Int, digest: Digest32)] = []
@@ -58,7 +57,7 @@ package struct DigestTree: Hashable, Sendable {
     return Change(digests: digests, mids: mids, root: Self.root(next, keys))
   }
 
-  /// The tree over `digests`, which differ from these in a few places, under the same keys.
+  /// The tree over `digests`, which differ in a few places, under the same keys.
   package func changed(to digests: [Digest32], keys: borrowing Subkeys) -> DigestTree {
     precondition(digests.count == Self.buckets, "a vault has \(Self.buckets) buckets")
     var (next, changed) = (self, [(bucket: Int, digest: Digest32)]())
@@ -89,7 +88,7 @@ package struct DigestTree: Hashable, Sendable {
     take(change(changed, keys: keys))
   }
 
-  /// The digest of one bucket's list, ascending by index.
+  /// `entries` ascend by index.
   package static func digest(_ bucket: Int, _ entries: [BucketEntry], keys: borrowing Subkeys) -> Digest32 {
     guard !entries.isEmpty else { return .zero }
     let vault = keys.vault
@@ -154,12 +153,10 @@ package struct BucketList: Sendable, Equatable {
     return entries[place].id
   }
 
-  /// Adds an entry from an ascending scan.
+  /// Called in ascending order.
   package mutating func append(_ entry: BucketEntry) { entries.append(entry) }
 
-  /// Sets the version of the record at `index`.
-  ///
-  /// - Returns: whether it had one before.
+  /// - Returns: whether there was a record before.
   @discardableResult
   package mutating func put(_ record: RecordID, at index: RecordIndex) -> Bool {
     let place = place(of: index)
@@ -176,7 +173,6 @@ package struct BucketList: Sendable, Equatable {
     if place < entries.count, entries[place].index == index { entries.remove(at: place) }
   }
 
-  /// The first place whose index is not below `index`.
   private func place(of index: RecordIndex) -> Int {
     var low = 0
     var high = entries.count

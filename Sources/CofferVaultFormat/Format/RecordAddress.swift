@@ -39,12 +39,10 @@ package struct RecordAddress {
     (self.kind, self.service, self.account, self.field, self.revision) = (kind, service, account, field, revision)
   }
 
-  /// The address of the present content of the same name.
   package var present: RecordAddress {
     RecordAddress(kind: .present, service: service, account: account, field: field, revision: 0)
   }
 
-  /// The address of the present content of its item.
   package var item: RecordAddress { RecordAddress(kind: .present, service: service, account: account, field: "", revision: 0) }
 
   package func index(_ keys: borrowing Subkeys) -> RecordIndex {

@@ -67,7 +67,7 @@ extension RecordMeta {
       label: label, contentType: contentType, attributes: named, expires: expires == 0 ? nil : Milliseconds.date(expires))
   }
 
-  /// Takes over label, content type, attributes and expiry; the time of the name stays.
+  /// The time of the name stays.
   package mutating func take(_ metadata: ItemMetadata) {
     let named = named
     defer { self.named = named }

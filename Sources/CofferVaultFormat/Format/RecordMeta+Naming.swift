@@ -33,6 +33,5 @@ extension RecordMeta {
     return described.limitedCount + 2 * Self.longestName + Self.longestField + Self.namedBytes <= Self.largest
   }
 
-  /// The owner's attributes, without the time of the name.
   package var describingAttributes: [Attribute] { attributes.filter { !$0.name.hasSameBytes(as: Self.namedAttribute) } }
 }

@@ -1,7 +1,6 @@
 internal import CofferMemory
 internal import CofferStorage
 
-/// A record as stored in its row.
 package struct SealedRecord: Hashable, Sendable {
   package let index: RecordIndex
   package let id: RecordID

@@ -96,7 +96,6 @@ package struct SlotPlace: Hashable, Sendable {
   }
 }
 
-/// A slot in the header.
 package struct SealedSlot: Hashable, Sendable {
   package let frame: SlotFrame
   /// The slot's secret key and mix key, and the mark of the vault's key at that time, sealed under the owner's secret. Nil

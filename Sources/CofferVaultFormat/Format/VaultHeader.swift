@@ -89,7 +89,6 @@ package struct VaultHeader: Hashable, Sendable {
     }
   }
 
-  /// Why the key does not descend from one of `anchors`; nil if it descends from all.
   package func refusal(
     _ keys: borrowing Subkeys, by anchors: [Anchor], at place: String
   ) throws(StoreError) -> Anchor.Refusal? {

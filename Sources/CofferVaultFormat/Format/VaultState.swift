@@ -10,7 +10,6 @@ package struct VaultState: Hashable, Sendable {
   package static let largest =
     8 + CommittedBox.overhead + fixedBytes + mostReplicas * replicaBytes + VaultFormat.longestExtension
 
-  /// The last commit of one replica.
   package struct Replica: Hashable, Sendable {
     let id: ReplicaID
     package let generation: UInt64
@@ -86,8 +85,6 @@ package struct VaultState: Hashable, Sendable {
     }
   }
 
-  /// Opens the bytes of the row.
-  ///
   /// - Parameter header: the digest of the header's row, including its checksum.
   /// - Throws: ``FormatError/unauthentic(_:)`` for a state of another header, epoch or vault, ``FormatError/damaged(_:_:)``.
   package init(opening row: UnsafeRawBufferPointer, epoch: UInt64, header: Digest32, keys: borrowing Subkeys) throws(FormatError)

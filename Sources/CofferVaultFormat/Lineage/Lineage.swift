@@ -13,7 +13,6 @@ package struct Lineage {
   /// LE64 e ‖ L_e of each entry.
   private let entries: UnsafeRawBufferPointer
 
-  /// No earlier epoch.
   static var none: Lineage { Lineage(epochs: [], entries: .noBytes) }
 
   private init(epochs: [UInt64], entries: UnsafeRawBufferPointer) {
@@ -21,7 +20,6 @@ package struct Lineage {
     self.entries = entries
   }
 
-  /// Reads the list of a header of `epoch`.
   package init(from reader: inout ByteReader, before epoch: UInt64) throws(FormatError) {
     let count = Int(try reader.number(UInt32.self))
     guard count <= Self.most else { throw reader.damaged("it lists \(count) epochs") }
@@ -45,7 +43,7 @@ package struct Lineage {
   /// An older epoch may have been dropped for lack of room.
   private var isFull: Bool { count == Self.most }
 
-  /// The mark of the key of `epoch`; nil if it is not listed.
+  /// Nil if `epoch` is not listed.
   private func mark(of epoch: UInt64, vault: VaultSalt) -> EpochMark? {
     var low = 0
     var high = count

@@ -11,7 +11,6 @@ package struct VaultKey: ~Copyable, Sendable {
 
   private init(bytes: consuming SecretBytes) { self.bytes = consume bytes }
 
-  /// Takes over the 32 bytes of a slot's box.
   package init(opened bytes: consuming SecretBytes, part: String) throws(FormatError) {
     guard bytes.count == Self.count else { throw .damaged(part, "it holds no key of 32 bytes") }
     self.bytes = consume bytes

@@ -78,13 +78,12 @@ public enum Identity {
     return found
   }
 
-  /// Checks that `content` is an identity followed by invitations.
   package static func check(_ content: borrowing SecretBytes) throws(StoreError) {
     _ = try secretKey(content)
     _ = try invitations(in: content)
   }
 
-  /// The identity's line, with its line feed if it has one.
+  /// Includes its line feed, if any.
   private static func firstLine(_ content: UnsafeRawBufferPointer) -> Range<Int> {
     0..<(content.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? content.count)
   }

@@ -19,8 +19,6 @@ public struct KeyFile: ~Copyable, Sendable {
   /// Only a generated one opens a slot without a passphrase.
   let isGenerated: Bool
 
-  /// Reads a file's content.
-  ///
   /// - Throws: `.damaged` for a file that only begins like a generated one, `.unfitSecret` below ``smallest``, `.tooLarge`.
   package init(content: borrowing SecretBytes) throws(StoreError) {
     let isGenerated = content.withUnsafeBytes { Self.text.begins($0) }

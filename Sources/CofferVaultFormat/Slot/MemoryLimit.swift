@@ -37,7 +37,6 @@ package struct ControlGroup: Equatable {
     }
   }
 
-  /// The two kernel interfaces for control groups.
   package enum Version {
     /// The memory controller's own hierarchy.
     case first
@@ -80,8 +79,8 @@ package struct ControlGroup: Equatable {
   private static func number(_ text: String) -> Int? { KernelFile.lines(text).first.flatMap { Int($0) } }
 }
 
-/// The memory that Argon2id may take: the memory available to this process, less a reserve, so unlocking a vault never makes
-/// the kernel kill a program.
+/// The memory that Argon2id may take: what is available to this process, less a reserve, so unlocking never makes the kernel
+/// kill a program.
 package enum MemoryLimit {
   /// In bytes, for the rest of the process.
   static let reserve = 32 * 1024 * 1024

@@ -15,8 +15,6 @@ package struct NewSlot: ~Copyable, Sendable {
 
   package var id: SlotID { frame.id }
 
-  /// Makes a slot of `kind` for credentials.
-  ///
   /// - Parameter id: the id of the slot it replaces, if any.
   /// - Parameter cost: the cost of a passphrase by the caller's policy, never numbers from a file. Checked as by a reader.
   /// - Parameter memory: bytes that Argon2id may use.
@@ -59,8 +57,6 @@ package struct NewSlot: ~Copyable, Sendable {
     self.secret = secret
   }
 
-  /// The slot with the vault's key sealed to it.
-  ///
   /// - Parameter mark: the key's mark.
   /// - Throws: ``FormatError/damaged(_:_:)`` for a recipient's public key of low order.
   package borrowing func sealed(_ key: borrowing VaultKey, _ mark: EpochMark, place: SlotPlace) throws(FormatError) -> SealedSlot
@@ -106,7 +102,6 @@ package struct NewSlot: ~Copyable, Sendable {
   }
 }
 
-/// A change of a vault's slots.
 package struct SlotPlan: ~Copyable, Sendable {
   /// Slots to drop.
   package var dropped: Set<SlotID> = []
@@ -124,7 +119,7 @@ package struct SlotPlan: ~Copyable, Sendable {
 
   package init() {}
 
-  /// Whether the next header still has the slot `id`, unchanged or replaced.
+  /// Unchanged or replaced.
   package borrowing func keeps(_ id: SlotID) -> Bool { only?.contains(id) ?? !dropped.contains(id) }
 
   package borrowing func replaces(_ id: SlotID) -> Bool { addedID == id }
@@ -136,7 +131,6 @@ package struct SlotPlan: ~Copyable, Sendable {
     }
   }
 
-  /// Writes the new slot's W.
   package borrowing func writeAddedMix(to out: UnsafeMutableRawBufferPointer) {
     switch added {
     case .some(let added): added.writeMix(to: out)

@@ -29,7 +29,7 @@ package struct OpenSlot: ~Copyable, Sendable {
   /// False in a forked child, where secret and key read as zeros.
   var isIntact: Bool { secret.isIntact && key.bytes.isIntact }
 
-  /// Lends W, to seal another key to this slot.
+  /// For sealing another key to this slot.
   borrowing func withMix<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -66,8 +66,6 @@ package struct OpenSlot: ~Copyable, Sendable {
     }
   }
 
-  /// The slot in `header`.
-  ///
   /// - Throws: `.locked` if the slot is gone or has another key pair: nothing can be proven any more.
   private borrowing func slot(in header: VaultHeader, _ place: String?) throws(StoreError) -> SealedSlot {
     guard let slot = header.slots.first(where: { $0.id == frame.id }), slot.frame.publicKey == frame.publicKey,
@@ -92,7 +90,6 @@ package struct OpenSlot: ~Copyable, Sendable {
     }
   }
 
-  /// Adopts the key of `header`'s epoch.
   package mutating func take(_ key: consuming VaultKey, of header: VaultHeader, place: String?) throws(StoreError) {
     frame = try slot(in: header, place).frame
     epoch = header.epoch

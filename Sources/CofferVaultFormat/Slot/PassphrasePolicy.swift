@@ -12,8 +12,6 @@ package enum PassphrasePolicy {
   /// Largest first. Fixed sizes, so a vault made on a large machine opens on a small one.
   private static let memorySizes: [UInt32] = [256, 128, 64]
 
-  /// The cost of a new slot.
-  ///
   /// - Parameter wanted: the caller's choice; nil measures this machine, which takes one Argon2id run.
   /// - Parameter memory: bytes that Argon2id may use.
   /// - Throws: `.unfitSecret` for a choice below `floor`, `.kdfMemory` for a cost that this machine cannot run or no reader
@@ -72,7 +70,6 @@ extension PassphraseCost {
     PassphraseCost(passes: Swift.max(one.passes, other.passes), mebibytes: Swift.max(one.mebibytes, other.mebibytes))
   }
 
-  /// Whether this is below `floor` in passes or in memory.
   package func isBelow(_ floor: PassphraseCost) -> Bool { passes < floor.passes || mebibytes < floor.mebibytes }
 
   /// The minimum recommended cost, and the floor of a vault whose cost was measured: 3 passes over 64 MiB, which RFC 9106

@@ -26,7 +26,6 @@ public enum RecoveryCode {
     return try text(of: bytes)
   }
 
-  /// The code of 20 bytes, in hyphenated groups of four.
   static func text(of bytes: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
     precondition(bytes.count == count, "a recovery code stands for \(count) bytes")
     do throws(FormatError) {
@@ -103,7 +102,6 @@ public enum RecoveryCode {
     return UInt8(two >> (11 - 5 * place % 8) & 31)
   }
 
-  /// Packs 32 values of five bits into 20 bytes.
   private static func pack(_ values: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer) {
     for block in 0..<4 {
       var forty: UInt64 = 0

@@ -90,7 +90,6 @@ extension SlotInputs {
     }
   }
 
-  /// Whether trying a slot of this kind runs Argon2id.
   borrowing func hashesPassphrase(for frame: SlotFrame) -> Bool {
     switch frame.kind {
     case .passphrase: passphrase != nil
@@ -99,7 +98,6 @@ extension SlotInputs {
     }
   }
 
-  /// The message about credentials that open no slot of a vault with slots of these kinds.
   borrowing func whyNothingFits(_ kinds: Set<SlotKind>) -> String {
     switch (passphrase != nil, keyFile != nil, recoveryCode != nil, identity != nil) {
     case (true, false, false, false):
@@ -118,7 +116,6 @@ extension SlotInputs {
     }
   }
 
-  /// Whether an identity is the only credential.
   var isIdentityAlone: Bool { passphrase == nil && keyFile == nil && recoveryCode == nil && identity != nil }
 
   /// The kind of the credentials, if no slot of these kinds takes it; nil for several at once.
@@ -131,7 +128,6 @@ extension SlotInputs {
     }
   }
 
-  /// Whether the only credential is a file that was not generated as a key file.
   var isForeignKeyFile: Bool { keyFile != nil && !opensAlone && passphrase == nil && recoveryCode == nil && identity == nil }
 
   private var opensAlone: Bool {

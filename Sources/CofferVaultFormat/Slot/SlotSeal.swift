@@ -57,8 +57,6 @@ enum SlotSeal {
     return (ephemeral, box)
   }
 
-  /// Opens the box with the vault's key.
-  ///
   /// - Throws: ``FormatError/unauthentic(_:)`` if the box was changed or made for another slot, vault, version or epoch;
   ///   ``FormatError/damaged(_:_:)`` for an ephemeral key of low order.
   static func openBox(
@@ -95,7 +93,7 @@ enum SlotSeal {
 }
 
 extension SealedSlot {
-  /// The slot with another vault key, for a rotation, without its owner's secret.
+  /// For a rotation, without the owner's secret.
   ///
   /// - Parameter mix: the slot's W, from the sealed header.
   package func resealed(
@@ -126,7 +124,6 @@ package struct SlotSecret: ~Copyable, Sendable {
     return SlotSecret(both)
   }
 
-  /// Takes over the 64 bytes of a slot's own box.
   package init(_ both: consuming SecretBytes) {
     precondition(both.count == Self.count, "a slot's secret is a secret key and a mix key")
     self.both = both
@@ -151,7 +148,6 @@ package struct SlotSecret: ~Copyable, Sendable {
     try both.withUnsafeBytes { (both) throws(Failure) in try body(both.part(32..<64)) }
   }
 
-  /// Lends both, in the order of the own box.
   borrowing func withBoth<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

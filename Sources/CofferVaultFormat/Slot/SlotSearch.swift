@@ -53,9 +53,7 @@ package enum SlotSearch {
     throw named(changed ?? tooCostly.map { naming(the: header.slots, beside: $0) } ?? nothingFits(header, inputs), place)
   }
 
-  /// Subtracts the cost of a slot from the search's budget.
-  ///
-  /// - Throws: `.kdfMemory` if it exceeds the rest; the slot is not tried.
+  /// - Throws: `.kdfMemory` if the cost exceeds the rest of the budget; the slot is not tried.
   private static func spend(_ frame: SlotFrame, _ inputs: borrowing SlotInputs, _ memory: Int, _ budget: inout UInt64)
     throws(StoreError)
   {
@@ -71,7 +69,7 @@ package enum SlotSearch {
     budget -= frame.cost.effort
   }
 
-  /// The opened slot; nil if the credentials are not its own.
+  /// Nil if the credentials are not the slot's own.
   private static func attempt(
     _ slot: SealedSlot, of header: VaultHeader, _ inputs: borrowing SlotInputs, _ memory: Int
   ) throws(StoreError) -> OpenSlot? {
@@ -135,7 +133,6 @@ package enum SlotSearch {
             : "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
   }
 
-  /// The secrets for slots of these kinds, in words.
   private static func openers(_ kinds: Set<SlotKind>) -> String {
     SlotKind.allCases.filter(kinds.contains).map { kind in
       switch kind {

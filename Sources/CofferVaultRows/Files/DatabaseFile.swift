@@ -24,7 +24,6 @@ package struct DatabaseFile: ~Copyable {
     try OpenDatabaseFiles.shared.take(path)
   }
 
-  /// Makes an empty file of mode 0600.
   static func created(_ path: FilePath) throws(StoreError) -> DatabaseFile {
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = path.withPlatformString { coffer_open($0, flags, 0o600) }
@@ -56,7 +55,7 @@ package struct DatabaseFile: ~Copyable {
   borrowing func isInPlace() throws(StoreError) -> Bool { try Stat.ofLink(path)?.identity == identity }
 }
 
-/// The process's open database files. All connections to a file share one descriptor.
+/// All connections to a file share one descriptor.
 private final class OpenDatabaseFiles: Sendable {
   static let shared = OpenDatabaseFiles()
 

@@ -4,9 +4,9 @@ internal import CofferVaultFormat
 internal import FoundationEssentials
 package import SystemPackage
 
-/// A hidden name beside a new file. Removed with its side files when this value dies.
+/// A hidden name beside a new file, removed with its side files when this value dies.
 ///
-/// A lock on a file beside it shows that its maker lives. The next draft in the same folder, or the next write to the vault
+/// A lock on a file beside it shows that its maker lives. The next draft in the folder, or the next write to the vault
 /// there, removes the remains of a killed process. The database itself is not locked: closing a descriptor of it would drop
 /// SQLite's locks (sqlite.org/howtocorrupt.html, 2.2).
 package struct Draft: ~Copyable {
@@ -50,7 +50,7 @@ package struct Draft: ~Copyable {
     }
   }
 
-  /// The drafts in `folder` without a living process.
+  /// Drafts without a living process.
   package static func abandoned(in folder: FilePath) -> [FilePath] {
     names(in: folder).filter { !isThere($0.appending(suffix: lockSuffix)) || taken($0, making: false) != nil }
   }

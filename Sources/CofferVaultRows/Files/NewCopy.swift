@@ -5,9 +5,9 @@ package import SystemPackage
 
 /// A backup or an export in progress. Nobody can open it until it is complete and gets its name.
 ///
-/// SQLite works in private folders only: in any other folder, others could plant a journal that it would trust. So the copy
-/// is made in a new folder beside its target, not beside the vault, whose disk may be full or read only. If others could
-/// swap that folder, as in a group-writable one, the copy is made beside the vault and its bytes are copied.
+/// SQLite works in private folders only: elsewhere, others could plant a journal that it would trust. So the copy is made in
+/// a new folder beside its target, not beside the vault, whose disk may be full or read only. If others could swap that
+/// folder, as in a group-writable one, the copy is made beside the vault and its bytes are copied.
 package struct NewCopy: ~Copyable {
   let path: FilePath
   private let target: FilePath
@@ -48,7 +48,7 @@ package struct NewCopy: ~Copyable {
     return NewCopy(path, target, draft, isBesideTarget: false)
   }
 
-  /// Makes a folder for SQLite; nil if others could swap it.
+  /// Nil if others could swap the folder.
   private static func privateFolder(_ path: FilePath) throws(StoreError) -> FilePath? {
     do throws(StoreError) { return try TrustedPath.makePrivateFolder(path) } catch {
       guard error.kind == .denied else { throw error }

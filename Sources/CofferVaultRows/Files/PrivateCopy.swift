@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// Copies a closed database file, byte by byte. SQLite opens files only in a vault's private folder: in any other folder,
-/// others could plant a journal that it would trust.
+/// Copies a closed database file, byte by byte. SQLite opens files only in a vault's private folder: elsewhere, others could
+/// plant a journal that it would trust.
 package enum PrivateCopy {
   private static let chunk = 1 << 20
 

@@ -51,7 +51,7 @@ package enum SideFiles {
     return nil
   }
 
-  /// The bytes of the log; 0 if there is none.
+  /// 0 if there is none.
   static func logBytes(beside file: FilePath) throws(StoreError) -> Int64 {
     try Stat.ofLink(file.appending(suffix: "-wal"))?.size ?? 0
   }
@@ -86,7 +86,7 @@ package enum SideFiles {
     return bytes
   }
 
-  /// The error for a journal that names another file. SQLite never opened that file.
+  /// SQLite never opened that file.
   static func namesAnotherFile(_ file: FilePath) -> StoreError { namesAnotherFile(of: file.appending(suffix: "-journal")) }
 
   private static func namesAnotherFile(of journal: FilePath) -> StoreError {

@@ -4,7 +4,6 @@ internal import CofferVaultFormat
 internal import FoundationEssentials
 package import SystemPackage
 
-/// The place of an existing or new vault: a folder and a name.
 package struct VaultFile {
   private let folder: FilePath
   private let name: String

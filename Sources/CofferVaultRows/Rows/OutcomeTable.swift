@@ -22,7 +22,7 @@ package struct OutcomeTable {
     let time: UInt64
   }
 
-  /// The outcome of `transaction`; nil if none is recorded.
+  /// Nil if none is recorded.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a row that Coffer cannot have written.
   package func outcome(of transaction: TransactionID) throws(StoreError) -> TransactionOutcome? {

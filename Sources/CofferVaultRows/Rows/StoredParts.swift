@@ -61,7 +61,6 @@ package enum StoredParts {
     try sealed.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try database.putState(bytes) }
   }
 
-  /// Adds the file's place to the errors of `body`.
   package static func checked<Result: ~Copyable>(
     _ place: VaultPlace, _ body: () throws(FormatError) -> Result
   ) throws(StoreError) -> Result {

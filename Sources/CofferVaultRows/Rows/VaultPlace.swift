@@ -95,7 +95,7 @@ public struct VaultPlace: Sendable {
 
   package var url: String? { server?.url }
 
-  /// Checks that this program can open the place, without contacting a server.
+  /// Does not contact a server.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed
   ///   URL or one with a password.

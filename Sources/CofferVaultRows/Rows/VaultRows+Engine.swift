@@ -31,7 +31,6 @@ extension VaultRows {
   /// A server answers any question after all earlier changes, or reports the failed ones.
   package func flush() throws(StoreError) { _ = try logRows.firstLogRow() }
 
-  /// Runs `body` like ``write(_:)``, without the commit.
   package func rehearse(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     try beginWriting()
     defer { rollBack() }

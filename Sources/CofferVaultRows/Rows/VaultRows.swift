@@ -9,7 +9,7 @@ package import SystemPackage
 /// Used from one thread at a time, inside a ``read(_:)`` or ``write(_:)``, which begin and end the transaction. Bytes are
 /// lent for the length of a call. Indices and ids of records have 16 bytes, digests 32.
 package protocol VaultRows: AnyObject {
-  /// The place of the rows, under its canonical name.
+  /// Under its canonical name.
   var place: VaultPlace { get }
   /// An unwritable file may be a copy under inspection.
   var isUnwritableFile: Bool { get }
@@ -36,7 +36,7 @@ package protocol VaultRows: AnyObject {
   func commit() throws(StoreError)
   /// Ends a failed transaction. None of its changes comes back later.
   func rollBack()
-  /// Ends the connection. Later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
+  /// Later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
   func close()
   /// Removes a new place not yet in use. If it cannot be removed, it stays whole.
   func discard()
@@ -95,9 +95,9 @@ package protocol VaultRows: AnyObject {
   func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError)
   /// Checks the copy by opening it.
   ///
-  /// - Parameter progress: occasionally receives the amount copied and the total.
+  /// - Parameter progress: receives the amount copied and the total.
   func backUp(to file: FilePath, progress: (Int, Int) -> Void) throws(StoreError)
-  /// Keeps an unchecked copy of the rows beside them.
+  /// An unchecked copy, beside the rows.
   func keepCopy() throws(StoreError) -> VaultPlace
   func storedBytes() throws(StoreError) -> Int64
   /// Removes the remains of deleted rows. Called outside any transaction.
@@ -186,7 +186,7 @@ package struct OutcomeColumns: Sendable {
 package enum ExpectedRows: Sendable {
   /// The lists of all buckets of a table, with at most `most` entries.
   case lists(RecordTable, most: Int)
-  /// The records of a table, ascending by index.
+  /// Ascending by index.
   case records(RecordTable, RecordPart)
   /// In the next transaction, the current record at an index, and perhaps its bucket's list. After commits by others, also
   /// at most `most` log rows from `first` on.

@@ -48,7 +48,6 @@ package protocol ServerRows: VaultRows {
   func removeAllRows() throws(StoreError)
 }
 
-/// The servers known to this process, by URL scheme.
 package enum VaultServers {
   private static let known = Mutex<[String: any VaultServer]>([:])
 

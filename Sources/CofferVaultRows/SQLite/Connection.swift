@@ -42,7 +42,7 @@ package final class Connection {
   var path: FilePath { file.path }
   var place: String { path.string }
 
-  /// Opens `file`, whose side files must have been checked.
+  /// The side files must have been checked.
   package init(_ file: consuming DatabaseFile, _ options: Options = Options()) throws(StoreError) {
     files = try ConnectionFiles(of: file.path, over: options.fileSystem)
     handle = try Self.open(file.path, options, files)

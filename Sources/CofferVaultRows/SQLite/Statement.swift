@@ -89,7 +89,7 @@ package final class Statement {
   }
 }
 
-/// Every statement on a vault's tables, compiled at its first use.
+/// Each is compiled at its first use.
 package enum Query: Int, CaseIterable {
   case header, putHeader, headerCopy, putHeaderCopy, state, putState
   case digests, putDigest, deleteDigest
@@ -190,7 +190,6 @@ package struct Row: ~Copyable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The error for a row that Coffer cannot have written.
   func damaged(_ what: String) -> StoreError {
     StoreError(.damaged, what, place: place.string, cure: "run verify, then restore a backup")
   }

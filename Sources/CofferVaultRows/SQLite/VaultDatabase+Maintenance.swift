@@ -27,7 +27,7 @@ extension VaultDatabase {
   /// Copies the current state to a new file at `target`, without a key, and checks it by opening it. After an error nothing
   /// is left behind.
   ///
-  /// - Parameter progress: receives the number of copied pages and their total after each step.
+  /// - Parameter progress: receives the number of copied pages and the total after each step.
   package func backUp(to target: FilePath, progress: (Int, Int) -> Void) throws(StoreError) {
     let made = try NewDatabase(at: target).make(Connection.Options()) { copy throws(StoreError) in
       // One read transaction, so no writer restarts the copy.

@@ -111,7 +111,6 @@ extension VaultDatabase {
   }
 }
 
-/// Keeps the last key of a scan, to check that the next is greater.
 package struct IndexOrder {
   private var high: UInt64 = 0
   private var low: UInt64 = 0

@@ -28,7 +28,7 @@ package final class VaultReplacement {
 
   /// SQLite commits with the last page.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError``; the target is unchanged, except perhaps after `.outcomeUnknown`.
+  /// - Throws: ``/CofferPlatform/StoreError``; only `.outcomeUnknown` may leave a change.
   package func commit() throws(StoreError) {
     // Once the step failed, nothing may come between it and the replacing commit.
     let state = try source.read { () throws(StoreError) in try source.stateBytes() }
