@@ -4,8 +4,8 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
 
-/// The record of a vault's decided transactions over both stores. It is unsealed and says nothing about items, so the next
-/// process with the plain store's lock can settle the remains of a killed one without a key.
+/// A vault's record of decided transactions over both stores. It is unsealed and says nothing about items, so the next
+/// process with the plain store's lock can settle a killed one's remains without a key.
 package enum DecidedTransactions {
   /// How long ``settle(_:in:)`` waits for another writer, in milliseconds. Its caller holds the plain store's lock, for
   /// which others wait 5 s.
@@ -46,8 +46,7 @@ package enum DecidedTransactions {
     return outcome
   }
 
-  /// Drops the records of `transactions` that both stores hold durably. Ignores missing ids; if all are missing, writes
-  /// nothing.
+  /// Drops the records of `transactions` that both stores hold durably. Ignores missing ids, and writes nothing for them.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` if the vault's file cannot be written.
   package static func forget(_ transactions: [TransactionID], in place: VaultPlace) throws(StoreError) {

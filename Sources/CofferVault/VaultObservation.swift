@@ -28,8 +28,8 @@ final class VaultObservation: Sendable {
     let items: Items
   }
 
-  /// Locked from before a commit until its report, so reports keep the order of the commits. Nil while the vault cannot be
-  /// read, and before the first look.
+  /// Locked from before a commit until its report, to keep reports in order. Nil while the vault cannot be read, and before
+  /// the first look.
   let known = Mutex<Known?>(nil)
   /// The knowledge predates a lock of the vault.
   let isStale = Atomic<Bool>(false)
@@ -62,8 +62,8 @@ extension VaultStore {
     try observation.known.withLock { (known) throws(StoreError) in
       var (others, own) = (VaultObservation.Survey?.none, [String: RecordVersion]())
       let done = try write(with: companion) { (vault, change) throws(StoreError) in
-        // The writers' lock keeps others out between this survey and the commit. The commit stands even if the survey fails;
-        // the next look finds the rest.
+        // The writers' lock keeps others out until the commit. The commit stands even if the survey fails; the next look
+        // finds the rest.
         if known != nil { do throws(StoreError) { others = try vault.items.survey(service, since: known) } catch {} }
         let done = try body(vault, &change)
         own = try vault.items.versions(done.keys, service: service, after: change)
@@ -130,7 +130,7 @@ extension VaultStore {
     }
   }
 
-  /// Finds commits by others, also those in progress: the log's file is written before a commit is visible, and the commit
+  /// Finds commits by others, even unfinished ones: the log's file is written before a commit is visible, and the commit
   /// itself causes no event. A writer holds the writers' lock until its commit, so once this process gets the lock, the
   /// commit is readable.
   ///
@@ -183,8 +183,7 @@ extension VaultStore {
         guard let found = try survey(known) else { return }
         let changes = Self.take(found, &known)
         if !changes.isEmpty { observation.feed?.send(.changes(changes)) }
-        // An observer that read after the last change of access may have read before a commit that this look counts as
-        // known.
+        // An observer may have read after the last change of access, but before a commit that this look counts as known.
         if !wasKnown, !isFirst { observation.feed?.send(.access) }
       } catch {
         guard held.vaultPlace.url == nil || ![.unreachable, .busy].contains(error.kind) else { throw error }

@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The cached descriptions of an open vault's items. Those of a bucket are valid until its verified digest changes. The
-/// memory is wiped with the open vault.
+/// The cached descriptions of an open vault's items. Those of a bucket are valid until its verified digest changes. Wiped
+/// with the open vault.
 struct ItemIndex {
   private var pages = [DescriptionPage?](repeating: nil, count: DigestTree.buckets)
   private var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)

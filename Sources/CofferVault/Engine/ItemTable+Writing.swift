@@ -23,7 +23,7 @@ extension ItemTable {
     return Target(name: name, index: index, old: old)
   }
 
-  /// Stores the next revision. The record at `target` is kept if the description says so.
+  /// Keeps the record at `target` if the description says so.
   ///
   /// - Parameter above: the number of revisions to leave free for previous versions that follow.
   func store(

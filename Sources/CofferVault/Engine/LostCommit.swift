@@ -16,8 +16,8 @@ struct LostCommit {
   }
 
   /// Whether the log has the commit's row, with the id that a change of key preserves; nil if the row is gone. A pending
-  /// commit holds the writers' lock until it is made or given up, so a look without that lock can miss it. The look also
-  /// commits, and so waits for the standby: a restarted server no longer waits with the lost commit.
+  /// commit holds the writers' lock, so a look without that lock can miss it. The look also commits, and so waits for the
+  /// standby: a restarted server no longer waits with the lost commit.
   private func look(for lost: SealedChange) throws(StoreError) -> Bool? {
     view.forgetHeader()
     try view.readPin()

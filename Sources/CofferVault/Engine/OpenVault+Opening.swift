@@ -133,8 +133,8 @@ extension OpenVault {
     var asksPin: Bool { self == .everyAnchor || self == .joining }
   }
 
-  /// The vault's claim about its key, for a person to compare. It must agree with all that is known of the vault. Nothing is
-  /// remembered.
+  /// The vault's claim about its key, for a person to compare. Must agree with all that is known of the vault. Remembers
+  /// nothing.
   static func claim(
     of place: VaultPlace, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> Invitation {
@@ -169,8 +169,8 @@ extension OpenVault {
     return try PinWatch(folder, vault: header.vault, place: place, accepting: trust == .pinIsAccepted, joining: trust == .joining)
   }
 
-  /// Anyone can make a vault with any id that a recipient's public key opens. A recipient therefore needs an invitation or
-  /// an earlier sight of the vault, at this place or with its id given: two vaults that one identity opens could be swapped.
+  /// Anyone can make a vault with any id that a recipient's public key opens. A recipient therefore needs an invitation, or
+  /// must have seen the vault at this place or give its id: two vaults that one identity opens could be swapped.
   static func requireKnown(
     _ kind: SlotKind?, _ invitations: [Anchor], _ pins: PinWatch?, _ options: VaultOptions, _ trust: Trust, place: VaultPlace
   ) throws(StoreError) {
@@ -211,8 +211,8 @@ extension OpenVault {
 }
 
 extension VaultOptions {
-  /// These options' invitations, which must all be to `vault`, and an identity's invitations to it, because one identity has
-  /// several vaults.
+  /// These options' invitations, all to `vault`, and an identity's invitations to it, because one identity has several
+  /// vaults.
   ///
   /// - Throws: `.replaced` for an invitation of these options to another vault, before a secret is tried.
   func invitations(to vault: VaultSalt, at place: VaultPlace, and others: [Invitation]) throws(StoreError) -> [Anchor] {

@@ -76,8 +76,8 @@ extension OpenVault {
     }
   }
 
-  /// Commits this restored or rebuilt state under a new key of `epoch`. Its generation is above all known here, so nobody
-  /// who saw the newer history takes it for an old file.
+  /// Commits this restored or rebuilt state under a new key of `epoch`. Its generation is above all known here, so it does
+  /// not look like an old file.
   func commit(
     _ event: LogEntry.Event, above known: UInt64, as replica: ReplicaID, after former: ReplicaID?, epoch: UInt64,
     header: (borrowing VaultKey, borrowing Subkeys) throws(StoreError) -> VaultHeader

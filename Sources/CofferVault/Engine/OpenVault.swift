@@ -8,7 +8,7 @@ internal import SystemPackage
 /// A vault with its keys, and the transactions over its verified state. Not Sendable: ``VaultCore`` admits one thread at a
 /// time.
 ///
-/// Each answer comes from one read transaction and from digests under the root in the sealed state.
+/// Each answer comes from one read transaction, under the root in the sealed state.
 final class OpenVault {
   let view: VerifiedView
   let items: ItemTable

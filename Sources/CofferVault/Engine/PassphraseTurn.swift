@@ -5,9 +5,9 @@ internal import CofferVaultRows
 internal import SystemPackage
 
 /// A user's turn to run Argon2id: ten shells unlocking at once would take ten times its memory, and the kernel would kill
-/// one of them (cryptsetup added such a lock for the same reason).
+/// one (cryptsetup added such a lock for the same reason).
 ///
-/// The lock never makes an unlock fail. Without a folder, or after the wait, the caller continues without it.
+/// Without a folder, or after the wait, the caller continues without the lock.
 enum PassphraseTurn {
   /// The time of some 60 unlocks. A holder that takes longer is stopped, not working.
   static let patience = Duration.seconds(30)

@@ -3,7 +3,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 /// A record that the item's name alone does not find: a field, or a previous version. Made by opening every description of a
-/// bucket once, and valid until the bucket's digest changes.
+/// bucket once; valid until the bucket's digest changes.
 struct RecordNote: Sendable {
   let index: RecordIndex
   /// The indices of the present contents of its item and of the record. They differ for a field.

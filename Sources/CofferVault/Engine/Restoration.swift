@@ -7,7 +7,7 @@ internal import SystemPackage
 /// A restore of a verified backup, whose records become the next commit of the replaced vault.
 ///
 /// The key is new, in an epoch after all known ones. If the present vault opens and its key descends from every anchor, the
-/// new header takes over its slots and list of epochs, otherwise the backup's.
+/// new header takes over its slots and list of epochs, else the backup's.
 struct Restoration: ~Copyable {
   private let backup: OpenVault
   let rows: VaultDatabase
@@ -116,7 +116,7 @@ struct Restoration: ~Copyable {
     return kept
   }
 
-  /// The slot that opens the current vault; nil if none does. Not called within a transaction, because it may run Argon2id.
+  /// Nil if no slot opens the current vault. Not called within a transaction, because it may run Argon2id.
   func presentSlot(of current: any VaultRows, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
     let found = try Self.header(of: current)
     try requireSameVault(found?.header)
@@ -236,8 +236,7 @@ struct Restoration: ~Copyable {
     return invitations + (key.map { [Anchor(vault: source.header.vault, key: $0, source: .pin)] } ?? [])
   }
 
-  /// Commits the backup's records under the present vault's slots, or under the backup's if that is of a later epoch of the
-  /// same history.
+  /// Keeps the present vault's slots, or the backup's if that is of a later epoch of the same history.
   private func commit(
     under present: borrowing KnownHeader, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -298,7 +297,7 @@ struct Restoration: ~Copyable {
 
   /// The evidence, in words, of a newer key than the backup's; nil if there is none.
   ///
-  /// - Parameter present: the current header, if it may belong to the newer key.
+  /// - Parameter present: the current header, if it may belong to that key.
   private func newerKey(beside present: VaultHeader?, _ anchors: [Anchor]) throws(StoreError) -> String? {
     let epoch = source.header.epoch
     if let newest = anchors.max(by: { $0.key.epoch < $1.key.epoch }), newest.key.epoch > epoch {

@@ -53,8 +53,8 @@ struct Rotation {
 
   private typealias Moved = (lists: [Int: BucketList], places: [RecordIndex: RecordIndex])
 
-  /// Reseals every record, with one record in memory at a time and 64 bytes for each of the others. All lists are verified
-  /// first, so no rows of an attacker are sealed as genuine.
+  /// Holds one record in memory at a time, and 64 bytes for each of the others. All lists are verified first, so no rows of
+  /// an attacker are sealed as genuine.
   private func resealRecords(
     under nextKeys: borrowing Subkeys, _ progress: (Int, Int) -> Void
   ) throws(StoreError) -> Moved {

@@ -39,7 +39,7 @@ final class SlotTable {
       after: view.header, view.headerBody, view.keys, plan, key: key, keys, rotated: rotated, place: view.place)
   }
 
-  /// Makes a slot. Argon2id runs outside any transaction, and one at a time for this user.
+  /// Argon2id runs outside any transaction, and one at a time for this user.
   ///
   /// - Parameter cost: nil measures this machine.
   static func newSlot(
@@ -89,8 +89,7 @@ final class SlotTable {
     weakInputs = inputs
   }
 
-  /// A plan that raises the slot's cost. Passphrase, key pair and id stay, so the user is not asked. Nil if the slot costs
-  /// enough, or after the first call.
+  /// Passphrase, key pair and id stay, so the user is not asked. Nil if the slot costs enough, or after the first call.
   func raisedOnce() throws(StoreError) -> SlotPlan? {
     guard let inputs = weakInputs.take() else { return nil }
     // The inputs no longer open the slot if its passphrase was just changed.

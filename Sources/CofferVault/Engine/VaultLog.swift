@@ -12,8 +12,7 @@ final class VaultLog {
 
   init(_ view: VerifiedView) { self.view = view }
 
-  /// About 2 MiB of rows. A commit beyond the limit drops the older half, so the log stays small, and the walk for it comes
-  /// once in 5 000 rows.
+  /// About 2 MiB of rows. A longer log drops its older half, so the walk for it comes once in 5 000 rows.
   private static let longest: UInt64 = 10_000
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
@@ -142,7 +141,7 @@ final class VaultLog {
     state.logSequence = sequence
   }
 
-  /// Drops the older half of a log that is too long, within the transaction that made it so.
+  /// Drops the older half of a log that is too long, in the transaction that made it so.
   ///
   /// A damaged log stays: dropping rows would hide the damage, and a log must not make a write fail.
   func trim(_ state: inout VaultState) throws(StoreError) {
@@ -171,8 +170,8 @@ final class VaultLog {
   }
 
   /// Reseals every row of the log in place and follows both chains; the old one must end at the head in the state. A row
-  /// about an existing record gets the record's new place. Rows about an empty place do not change, nor does the beginning
-  /// of a trimmed log, which the row about the trim repeats.
+  /// about an existing record gets the record's new place. Unchanged are rows about an empty place, and the beginning of a
+  /// trimmed log, which the row about the trim repeats.
   ///
   /// - Returns: the head of the new chain.
   func reseal(

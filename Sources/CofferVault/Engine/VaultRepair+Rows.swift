@@ -46,7 +46,7 @@ extension VaultRepair {
   }
 
   /// Gives current versions a revision above their history. An older record of an item opens too, and the next writes could
-  /// then overwrite parts of the history.
+  /// then overwrite part of the history.
   private func renumber(_ lists: inout [BucketList]) throws(StoreError) {
     var highest: [RecordIndex: UInt64] = [:]
     try forEachMeta(in: .old) { (meta, _) in
@@ -116,8 +116,8 @@ extension VaultRepair {
     }
   }
 
-  /// Drops the rows from the first one outside the chain, and all beginnings but the one right before the chain: a beginning
-  /// is unsealed, and only the row after it can confirm it.
+  /// Drops the rows from the first one outside the chain, and all beginnings but the one right before it: a beginning is
+  /// unsealed, and only the row after it can confirm it.
   func rebuildLog() throws(StoreError) -> VaultLog.End {
     var end = VaultLog.End()
     var isWhole = true

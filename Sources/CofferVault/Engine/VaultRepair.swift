@@ -14,14 +14,14 @@ final class VaultRepair {
   private let pins: PinWatch?
   private let state: VaultState?
   private let slot: OpenSlot
-  /// The digests of both copies of the header, as found or as written by this repair; nil for an unsound copy.
+  /// The digests of both copies of the header, as found or written by this repair; nil for an unsound copy.
   private var seen: [Digest32?]
   /// A key of a later epoch than the header's; nil if the header's key descends from all known ones.
   private let contradicted: Anchor?
   var report = RepairReport()
 
-  /// Chooses the header that the state belongs to, or the first that the slot opens if no state opens. Prefers headers whose
-  /// key descends from every anchor, else takes one older than an anchor.
+  /// Chooses the header of the state, or the first that the slot opens if no state opens. Prefers headers whose key descends
+  /// from every anchor, else takes one older than an anchor.
   ///
   /// - Throws: the refusal of an anchor that does not hold; `.unproven` for an unproven header that only a recipient's key
   ///   opens.
@@ -137,7 +137,7 @@ final class VaultRepair {
     try KnownHeader(header, headerDigest, slot: slot, proving: [], place: database.place)
   }
 
-  /// Gives a vault that fell back to an older key a new one. Its epoch is after all known ones, so no known key gets another
+  /// Gives a vault that fell back to an older key a new one, in an epoch after all known ones, so no known key gets another
   /// number.
   private func renewKey(past seen: Anchor) throws(StoreError) {
     let newest = try max(header.epoch, seen.key.epoch, pins?.knownKey()?.epoch ?? 0)
@@ -165,8 +165,8 @@ final class VaultRepair {
   private func mend(_ rebuilding: Bool) throws(StoreError) -> Bool {
     guard let state else { return false }
     do throws(StoreError) { try pins?.check(state, key: keys.epochMark) } catch {
-      // A damaged older copy is rebuilt above all that was seen; the pin reports an intact one. If an older key was
-      // accepted, the vault gets a new key, and a repair that died before that runs again.
+      // A damaged older copy is rebuilt above all that was seen; the pin reports an intact one. An accepted older key is
+      // replaced by a new one, and a repair that died before that runs again.
       guard contradicted == nil || rebuilding else { return try mendAndVerify(rebuilding, watching: nil) }
       guard rebuilding else { throw error }
       if contradicted == nil, try isWhole() { throw error }

@@ -87,8 +87,8 @@ final class VerifiedView {
     let version = try database.dataVersion()
     guard version != dataVersion else { return }
     try database.recheckSchema()
-    // Other processes of this machine may have seen more. Read within the transaction, the pin may know a later commit than
-    // the transaction sees, so such a refusal is checked again.
+    // Other processes of this machine may have seen more. Read within the transaction, the pin may be newer than the
+    // transaction, so such a refusal is checked again.
     if !isPinRead { try pins?.read() }
     let former = keys.epochMark
     try reloadHeader()
@@ -108,8 +108,8 @@ final class VerifiedView {
     pins?.remember(state, key: keys.epochMark)
   }
 
-  /// A later transaction never sees an older commit, so such a state was put back while the vault was open. The old state is
-  /// authentic; only this process's memory reveals it.
+  /// A later transaction never sees an older commit, so this state was put back while the vault was open. It is authentic;
+  /// only this process's memory reveals it.
   private func checkProgress(to next: VaultState) throws(StoreError) {
     guard next.generation >= state.generation else {
       throw StoredParts.putBack(
@@ -120,8 +120,8 @@ final class VerifiedView {
     }
   }
 
-  /// Follows a change of slots under the held key, or a rotation, whose key the slot's kept secret opens without a
-  /// passphrase. Nothing changes until the new header proves that it descends from the held key.
+  /// Follows a change of slots under the held key, or a rotation, whose key the slot's kept secret opens. Nothing changes
+  /// until the new header proves that it descends from the held key.
   private func reloadHeader() throws(StoreError) {
     let (next, digest) = try StoredParts.readHeader(database)
     guard digest != headerDigest else { return }
@@ -184,8 +184,8 @@ final class VerifiedView {
     keysAreInDoubt = false
   }
 
-  /// - Parameter fresh: whether to read the rows even if a verified list is cached. A write must notice rows changed behind
-  ///   it, or it would seal them as genuine.
+  /// - Parameter fresh: whether to ignore a cached list. A write must notice rows changed behind it, or it would seal them
+  ///   as genuine.
   func list(of bucket: Int, fresh: Bool = false) throws(StoreError) -> BucketList {
     if !fresh, let kept = lists[bucket] { return kept }
     var list = BucketList()

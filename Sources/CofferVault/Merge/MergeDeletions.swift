@@ -41,7 +41,7 @@ struct MergeDeletions {
 
   private func last(of id: ItemID) -> Deletion? { byID[id]?.first { $0.id == id } }
 
-  /// The time at which this vault deleted the other's `record`; nil if it did not, or if the record changed since.
+  /// Nil if this vault did not delete `record`, or if the record changed since.
   ///
   /// Names do not decide: a merge changes names, so a later merge would match other deletions. A record deleted as a part of
   /// another is deleted with this vault's version.

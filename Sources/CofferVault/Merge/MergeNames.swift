@@ -36,8 +36,8 @@ struct NameClaim {
     return own == others ? other.id < id : own > others
   }
 
-  /// Gives each record a unique name. If several have the same name, all but one get a number; if a record that takes no
-  /// part has it, all do.
+  /// Gives each record a unique name. If several share a name, all but one get a number; if a record that takes no part has
+  /// it, all do.
   ///
   /// Neither vault may use the numbered name for something else, not even for an item about to be deleted: the other vault
   /// still has it, and would match it by name.

@@ -17,7 +17,7 @@ extension OpenRecord {
   }
 
   /// Whether this deleted content is that of `other`, unchanged since its value was written. The last change of a deleted
-  /// content is no longer known; a restoration counts as a change.
+  /// content is unknown; a restoration counts as a change.
   borrowing func isDeletedValue(of other: borrowing OpenRecord) -> Bool {
     meta.written == other.meta.written && other.meta.modified == other.meta.written && isSame(as: other)
   }

@@ -20,9 +20,9 @@ public struct MergeReport: Sendable, Equatable {
   public internal(set) var kept: [ItemName] = []
   /// In the other vault, but not taken over.
   public internal(set) var leftOut: [LeftOut] = []
-  /// The number of items that are the same in both.
+  /// Items that are the same in both.
   public internal(set) var same = 0
-  /// The number of items and fields with equal content that take times and id from the other vault's later write.
+  /// Items and fields with equal content that take times and id from the other vault's later write.
   public internal(set) var aligned = 0
   /// Whether the vault does not change.
   public internal(set) var isEmpty = true

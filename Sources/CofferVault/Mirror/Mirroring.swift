@@ -17,10 +17,10 @@ public struct MirrorReport: Sendable, Equatable {
 
 /// One refresh of a mirror: an ordinary vault file with the rows of a vault on a server at one commit.
 ///
-/// The copy is made under another name and verified with the keys of the open vault before it replaces the mirror, so rows
-/// invented by a server never do. The mirror's pin follows. If the process dies in between, the mirror is newer than its
-/// pin, which is allowed; in the other order nobody could read it until the server is back. For a mirror's first file the
-/// pin comes first, because a file without one is not replaced.
+/// The copy is verified with the keys of the open vault before it replaces the mirror, so rows invented by a server never
+/// do. The mirror's pin follows. If the process dies in between, the mirror is newer than its pin, which is allowed; in the
+/// other order nobody could read it until the server is back. For a mirror's first file the pin comes first, because a file
+/// without one is not replaced.
 struct Mirroring {
   private let vault: OpenVault
   private let place: VaultPlace

@@ -78,8 +78,8 @@ final class PinFile {
     return try locked { () throws(StoreError) in try readOnce(nil)?.record }
   }
 
-  /// Runs `body` while holding the file's lock. Passes it the record that counts (nil if none is readable) and a function
-  /// that durably makes another one count.
+  /// Runs `body` under the file's lock, with the record that counts (nil if none is readable) and a function that durably
+  /// makes another one count.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if others hold the lock for too long; the errors of `body`.
   func whileLocked<Result>(

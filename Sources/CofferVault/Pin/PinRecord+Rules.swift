@@ -72,8 +72,8 @@ extension PinRecord {
 
   /// Updates the record to a state that was checked or committed here; false if it knew as much.
   ///
-  /// The state names the last commit under this record's name. The committer may have used an earlier name of the record: a
-  /// commit counted for the wrong name would be missed in every later state.
+  /// The state names the last commit under this record's name. The committer may have used an earlier name: a commit counted
+  /// for the wrong name would be missed in every later state.
   ///
   /// A record of a later key, or of another key of the same epoch, was written since by someone who accepted that, and
   /// stays.

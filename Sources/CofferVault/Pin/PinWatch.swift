@@ -96,9 +96,8 @@ final class PinWatch {
     Notices.note("\(place): a copy of vault \(vault), which this machine knows at another place; it is read alone")
   }
 
-  /// The watch over the mirror at its resolved path, by this machine's memory of that mirror. The vault's own pins are not
-  /// used, because a mirror may be behind them. Made before the file is opened, because a refresh may replace it at any
-  /// time.
+  /// The watch over the mirror at its resolved path, by this machine's memory of it. The vault's own pins are not used,
+  /// because a mirror may be behind them. Made before the file is opened, because a refresh may replace it at any time.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unproven`, `.damaged` (a pin), `.denied`, `.io`.
   init(_ pins: FilePath, ofMirrorAt place: VaultPlace, calls: SystemCalls = SystemCalls()) throws(StoreError) {
@@ -141,8 +140,7 @@ final class PinWatch {
   /// The finding of ``read()`` as an anchor, from which the vault's key must descend.
   var anchor: Anchor? { file == nil ? nil : record.map { Anchor(vault: vault, key: $0.key, source: .pin) } }
 
-  /// The same for a vault that a recipient's key opens, which anyone could have made: a copy without a pin is held to the
-  /// vault's.
+  /// The same for a recipient's vault, which anyone could have made: a copy without a pin is held to the vault's.
   func anchorOfRecipient() throws(StoreError) -> Anchor? {
     if let anchor { return anchor }
     guard let elder else { return nil }
@@ -189,7 +187,7 @@ final class PinWatch {
   }
 
   /// Remembers `state`, which a commit of another history is about to replace, if it fits the pin. Called while nobody else
-  /// writes to the vault, and before ``knownReplica()``.
+  /// writes, and before ``knownReplica()``.
   ///
   /// It may be the commit of a restore that is not in the pin yet, whose name the new history lacks. Once seen here, that
   /// restore leaves the name unchanged.
@@ -244,7 +242,7 @@ final class PinWatch {
     status = .unchanged
   }
 
-  /// Remembers a state that was checked or that this process committed.
+  /// Remembers a state that was checked or committed by this process.
   ///
   /// A writer has remembered the base of its commit within its transaction, and so learned this machine's name.
   func remember(_ state: VaultState, key: EpochMark) {
@@ -274,7 +272,7 @@ final class PinWatch {
   /// if the pin cannot be written it refuses nothing, and the next reader updates it.
   ///
   /// Others may have seen the commit before it is remembered here and be about to continue under the old name. The name then
-  /// stays the old one, because their commits would lack a new one.
+  /// stays, because their commits would lack a new one.
   func acceptOwn(_ state: VaultState, key: EpochMark, replica: ReplicaID) {
     // The cleanup after the commit may have committed once more, under no name.
     let own = state.replica(replica)?.mark ?? state.mark

@@ -7,15 +7,15 @@ public struct RepairReport: Sendable, Equatable {
   public internal(set) var mendedHeader = false
   /// Whether the state was rebuilt from the records that open.
   public internal(set) var rebuiltState = false
-  /// The number of records dropped because they do not open.
+  /// Records dropped because they do not open.
   public internal(set) var droppedRecords = 0
-  /// The number of log rows dropped because they are not part of its chain.
+  /// Log rows dropped because they are not part of its chain.
   public internal(set) var droppedLogRows = 0
   /// The vault's generation after the repair.
   public internal(set) var generation: UInt64 = 0
-  /// The number of items after the repair.
+  /// Items after the repair.
   public internal(set) var items = 0
-  /// The number of records after the repair: items, fields, previous and deleted versions.
+  /// Records after the repair: items, fields, previous and deleted versions.
   public internal(set) var records = 0
   /// The copy of the vault before the repair; nil if nothing could be lost.
   public internal(set) var kept: VaultPlace?

@@ -9,7 +9,7 @@ public struct RestoreReport: Sendable, Equatable {
   public let restored: UInt64
   /// The commit that restored it: above all that this machine had seen.
   public let generation: UInt64
-  /// The number of items.
+  /// Items in the vault.
   public let items: Int
   /// The place of what was there before; nil if there was nothing.
   public let kept: VaultPlace?

@@ -20,11 +20,11 @@ public struct VaultOptions: Sendable, Equatable {
   /// The oldest accepted generation; an older one is ``/CofferPlatform/StoreError/Kind/rolledBack``. For machines without a
   /// pin.
   public var leastGeneration: UInt64?
-  /// The folder of the lock that limits this user to hashing one passphrase at a time, which takes 64 to 256 MiB. Created
-  /// with mode 0700 if missing; nil takes no turns.
+  /// The folder of the lock that limits this user to hashing one passphrase at a time (64 to 256 MiB). Created with mode
+  /// 0700 if missing; nil takes no turns.
   public var lockFolder: FilePath?
-  /// This machine's minimum Argon2id cost of a passphrase slot, beyond the vault's own floor; nil for that alone. If the
-  /// slot that unlocked the vault costs less, the next write raises it under the same passphrase.
+  /// This machine's minimum Argon2id cost of a passphrase slot, beyond the vault's own floor. If the slot that unlocked the
+  /// vault costs less, the next write raises it under the same passphrase.
   public var leastCost: PassphraseCost?
   /// Whether to keep the descriptions of all items in guarded memory while the vault is open, as for an agent's repeated
   /// queries.
@@ -50,9 +50,9 @@ public struct VaultOptions: Sendable, Equatable {
 }
 
 extension VaultOptions {
-  /// Expects the vault named by `text`, the format of a machine's variable `COFFER_EXPECT_VAULT`: space-separated
-  /// invitations, at most ``/CofferVaultFormat/Invitation/most``; or a vault's id, 32 hexadecimal digits, optionally
-  /// followed by a colon and the minimum generation.
+  /// Expects the vault named by `text`, the format of `COFFER_EXPECT_VAULT`: space-separated invitations, at most
+  /// ``/CofferVaultFormat/Invitation/most``; or a vault's id, 32 hexadecimal digits, optionally followed by a colon and the
+  /// minimum generation.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for anything else.
   public mutating func expect(_ text: String) throws(StoreError) {

@@ -6,11 +6,11 @@ public import FoundationEssentials
 
 /// The result of ``UnlockedVault/verify(progress:)``.
 public struct VerifyReport: Sendable, Equatable {
-  /// The number of records with a valid place and valid tags: items, their fields, and former contents.
+  /// Records with a valid place and valid tags: items, their fields, and former contents.
   public let records: Int
-  /// The number of items among them.
+  /// Items among them.
   public let items: Int
-  /// The number of buckets whose digests fit the root.
+  /// Buckets whose digests fit the root.
   public let buckets: Int
   package init(records: Int, items: Int, buckets: Int) {
     self.records = records
@@ -29,7 +29,7 @@ public struct SlotReport: Sendable, Equatable {
 
 /// The status of an unlocked vault.
 public struct VaultStatus: Sendable, Equatable {
-  /// The number of items, without their fields and former contents.
+  /// Items, without their fields and former contents.
   public let items: Int
   /// Commits since creation.
   public let generation: UInt64

@@ -4,8 +4,8 @@ package import FoundationEssentials
 
 /// 16 public bytes: an id, an index or a salt. `Role` keeps the kinds apart.
 ///
-/// Two inline words instead of an array: a vault compares and hashes a hundred thousand of these on its hot paths. The words
-/// hold the bytes in memory order, so the value can be lent as bytes without a copy.
+/// Two inline words, not an array: a vault compares and hashes a hundred thousand of these on its hot paths. The words hold
+/// the bytes in memory order, so they can be lent without a copy.
 package struct Block16<Role>: Hashable, Sendable {
   private let first: UInt64
   private let second: UInt64

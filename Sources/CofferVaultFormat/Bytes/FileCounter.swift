@@ -5,7 +5,7 @@ internal import CofferStorage
 ///
 /// A file can contain any number. ``ByteReader`` rejects those above ``most`` and has no other way to read eight bytes, so
 /// no sum or difference of two overflows. A writer counts with ``next(_:_:)``. A vault written once per microsecond reaches
-/// the limit after 146 000 years; as a time it is in the year 146 million.
+/// the limit after 146 000 years; as a time it is the year 146 million.
 package enum FileCounter {
   package static let most: UInt64 = 1 << 62
 

@@ -23,8 +23,8 @@ extension UnsafeMutableRawBufferPointer {
   func part(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: self[range]) }
 }
 
-/// Lends `count` bytes of the stack to `body` and wipes them afterwards: for a key that lives for one call, on paths where
-/// guarded memory would cost more than the cryptography.
+/// Lends `count` bytes of the stack to `body` and wipes them afterwards: for a key that lives for one call, where guarded
+/// memory would cost more than the cryptography.
 @inline(__always)
 func withWipedScratch<Result: ~Copyable, Failure: Error>(
   _ count: Int, alignment: Int = 16, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result

@@ -80,9 +80,9 @@ enum Padding {
 
   /// The number of content bytes in `buffer`.
   ///
-  /// The time depends on the length of the padding, and so of the content, which is no secret from anyone who can measure in
-  /// this process. libsodium's `sodium_unpad` hides that too, at three times the cost of decrypting. Nobody can choose the
-  /// buffer without the key, because its tag was checked.
+  /// The time depends on the length of the content, which is no secret from anyone who can measure in this process.
+  /// libsodium's `sodium_unpad` hides that too, at three times the cost of decrypting. Nobody can choose the buffer without
+  /// the key, because its tag was checked.
   ///
   /// - Parameter block: the block size for a content of that length; another length of `buffer` would be a second encoding.
   static func unpadded(

@@ -10,8 +10,8 @@ package struct BucketEntry: Hashable, Sendable {
   }
 }
 
-/// The digest of the set of all records in three levels: 2 048 buckets, half of them per table, 64 mids, one root. A commit
-/// hashes each touched bucket once, its mid and the root.
+/// The digest of the set of all records in three levels: 2 048 buckets, half per table, 64 mids, one root. A commit hashes
+/// each touched bucket once, its mid and the root.
 package struct DigestTree: Hashable, Sendable {
   package static let buckets = 2048
   private static let mids = 64
@@ -36,8 +36,8 @@ package struct DigestTree: Hashable, Sendable {
 
   package init(emptyUnder keys: borrowing Subkeys) { self.init([Digest32](repeating: .zero, count: Self.buckets), keys: keys) }
 
-  /// New digests for some buckets, with the resulting mids and root: made before a commit, and adopted after it. A tree has
-  /// 33 KiB, and a write touches one of its paths.
+  /// New digests of some buckets, with the resulting mids and root, adopted after a commit. A tree has 33 KiB, and a write
+  /// touches one of its paths.
   package struct Change: Sendable {
     fileprivate let digests: [(bucket: Int, digest: Digest32)]
     fileprivate let mids: [(place: Int, digest: Digest32)]
@@ -137,7 +137,7 @@ package struct DigestTree: Hashable, Sendable {
   }
 }
 
-/// The content of one bucket of the set: the version of each record in it, by index.
+/// The versions of the records in one bucket, by index.
 ///
 /// A list counts only once its digest was found under the vault's root. From then on the list, not a query, says which
 /// records exist: a crafted B-tree can make a scan and a look-up disagree.

@@ -2,8 +2,8 @@ internal import CofferMemory
 
 /// The sealed part of the header: policy, labels, and the mix key of each slot, needed to seal to it again.
 ///
-/// Also holds the secrets of earlier epochs, which are not kept: they fill up to 40 KiB of guarded memory, and are needed
-/// only to open the part and to write a header.
+/// The sealed secrets of earlier epochs are not kept: they fill up to 40 KiB of guarded memory, and are needed only to open
+/// the part and to write a header.
 package struct HeaderBody: ~Copyable, Sendable {
   /// In bytes: a line of a list.
   package static let longestLabel = 64

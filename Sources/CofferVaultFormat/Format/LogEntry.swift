@@ -33,8 +33,7 @@ package struct LogEntry: Hashable, Sendable {
   package static let rowBytes =
     LogBox.overhead + fixedBytes...LogBox.overhead + fixedBytes + longestProgram + longestDetail + VaultFormat.longestExtension
 
-  /// The number of the event, possibly unknown to this version: a log must not keep a vault from being read or given a new
-  /// key.
+  /// Possibly unknown to this version: a log must not keep a vault from being read or given a new key.
   private let number: UInt8
   /// Nil for an event unknown to this version.
   package var event: Event? { Event(rawValue: number) }

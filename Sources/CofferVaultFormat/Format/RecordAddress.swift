@@ -10,8 +10,7 @@ package enum RecordKind: UInt8, Sendable {
   package var table: RecordTable { self == .present ? .present : .old }
 }
 
-/// One of the two tables of records. Previous versions have their own table and buckets, so reads of current ones do not pay
-/// for them.
+/// Previous versions have their own table and buckets, so reads of current ones do not pay for them.
 package enum RecordTable: Int, CaseIterable, Sendable {
   case present, old
 
@@ -49,8 +48,8 @@ package struct RecordAddress {
     Self.index(kind, service, account, field, revision, keys)
   }
 
-  /// The index for an address whose parts are lent, because a listing computes one per item. All records of an item are in
-  /// one bucket of their table.
+  /// Takes parts instead of an address, because a listing computes one index per item. All records of an item are in one
+  /// bucket of their table.
   @inline(__always)
   package static func index(
     _ kind: RecordKind, _ service: String, _ account: String, _ field: String, _ revision: UInt64, _ keys: borrowing Subkeys

@@ -60,7 +60,7 @@ extension RecordMeta {
   package var name: ItemName { ItemName(sealed: service, account, field: field) }
 
   /// The metadata for callers. If two attribute names differ in bytes but are equal to Swift, which only another writer can
-  /// cause, callers see the first. Both stay in the vault until the attributes are set again.
+  /// cause, callers see the first; both stay until the attributes are set again.
   package var itemMetadata: ItemMetadata {
     let named = Dictionary(describingAttributes.lazy.map { ($0.name, $0.value) }) { first, _ in first }
     return ItemMetadata(

@@ -22,7 +22,7 @@ extension RecordMeta {
     }
   }
 
-  /// Whether there is room for the time. The owner's own text takes precedence. Neither the time nor a name counts, so the
+  /// Whether there is room for the time; the owner's own text takes precedence. Neither the time nor a name counts, so the
   /// answer is the same under every name.
   package var tellsNamed: Bool {
     let others = describingAttributes

@@ -50,7 +50,7 @@ package struct RecordMeta: Hashable, Sendable {
   package var written: UInt64
   /// When the value expires, in milliseconds since 1970; 0 for never.
   package var expires: UInt64
-  /// The conditions of access. Only 0, none beyond an open vault, is defined; a reader must not ignore an unknown condition.
+  /// Only 0, no condition beyond an open vault, is defined; a reader must not ignore an unknown condition.
   var access: UInt8 = 0
   /// The number of former contents to keep.
   package var history: UInt8

@@ -28,7 +28,7 @@ package struct RecordRow {
     Padding.padded(0, block: Padding.valueBlock(0)) + AEAD.tagBytes...Padding.padded(
       RecordLimits.largestValue, block: Padding.valueBlock(RecordLimits.largestValue)) + AEAD.tagBytes
 
-  /// The description of the record, with the length of its value, which need not be read.
+  /// Includes the length of the value, which need not be read.
   ///
   /// - Parameter checksPlace: whether the address inside must lead back to the row's place. A box of another place does not
   ///   open, so this only detects a writer's mistake. False if the caller computed the place from an address and compares

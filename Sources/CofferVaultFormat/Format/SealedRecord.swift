@@ -16,8 +16,8 @@ package struct SealedRecord: Hashable, Sendable {
 }
 
 extension SealedRecord {
-  /// Seals a record. `meta.valueCount` must be the value's length, nil without a value; `index` is the index of the address
-  /// in `meta`, if already known.
+  /// `meta.valueCount` must be the value's length, nil without a value; `index` is the index of the address in `meta`, if
+  /// already known.
   ///
   /// The content determines the record's id, and the id both keys; each key seals one plaintext, so the nonce can be zero.
   /// Even a repeating random source can only repeat an id for the same content.

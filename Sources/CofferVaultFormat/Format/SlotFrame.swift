@@ -99,7 +99,7 @@ package struct SlotPlace: Hashable, Sendable {
 package struct SealedSlot: Hashable, Sendable {
   package let frame: SlotFrame
   /// The slot's secret key and mix key, and the mark of the vault's key at that time, sealed under the owner's secret. Nil
-  /// for a recipient, who holds the secret key. For a foreign slot, bytes only another program understands.
+  /// for a recipient, who holds the secret key. For a foreign slot, opaque bytes.
   let own: CommittedBox?
   /// The public half of the key that sealed the box.
   let ephemeral: PublicKey32
@@ -114,8 +114,7 @@ package struct SealedSlot: Hashable, Sendable {
   /// LE64 a ‖ mark_a, after the secret in `own`.
   static let anchorBytes = 8 + 32
   static let boxBytes = VaultKey.count + CommittedBox.overhead
-  /// The maximum bytes of a foreign slot's own part: a security chip's credential has 1 023, a post-quantum ciphertext
-  /// 1 568.
+  /// In bytes: a security chip's credential has 1 023, a post-quantum ciphertext 1 568.
   static let mostForeign = 3072
 
   var encodedCount: Int { SlotFrame.count + (frame.kind == .foreign ? 2 : 0) + (own?.bytes.count ?? 0) + 32 + Self.boxBytes }

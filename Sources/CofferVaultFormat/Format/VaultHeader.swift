@@ -1,16 +1,15 @@
 package import CofferPlatform
 internal import CofferMemory
 
-/// The header: the vault's id and its slots. Rewritten only when slots, epoch or policy change.
+/// The vault's id and its slots. Rewritten only when slots, epoch or policy change.
 ///
 /// The public part is bound to the sealed part, and both end in an unkeyed digest, which reveals accidental damage before a
 /// secret is asked for. Every version of the format begins with magic, version and least reader, and ends in this digest.
 package struct VaultHeader: Hashable, Sendable {
-  /// The maximum bytes of a header: 16 slots and 240 foreign ones with full labels, all listed epochs, and a later version's
-  /// extension take 930 195.
+  /// 16 slots and 240 foreign ones with full labels, all listed epochs, and a later version's extension take 930 195 bytes.
   package static let largest = 1024 * 1024
   static let slotCounts = 1...256
-  /// The maximum number of slots with a secret of their own: each may cost an Argon2id run.
+  /// The maximum number of slots with their own secret: each may cost an Argon2id run.
   package static let mostOwned = 16
   /// The maximum number of slots of recipients and other programs. Finding one by its public key costs a comparison.
   package static let mostOthers = 240
@@ -78,7 +77,7 @@ package struct VaultHeader: Hashable, Sendable {
     return all + PlainHash.digest(all).bytes
   }
 
-  /// The sealed part, after a check of every anchor.
+  /// Checks every anchor.
   ///
   /// - Throws: ``FormatError/unauthentic(_:)`` if header and key do not belong together, ``FormatError/contradicted(_:)`` if
   ///   the key does not descend from an anchor's.

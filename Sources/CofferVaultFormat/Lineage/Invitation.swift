@@ -2,8 +2,8 @@ internal import CCofferSodium
 public import CofferPlatform
 internal import CofferStorage
 
-/// An introduction to a vault for a person who is to trust it: the vault's id and the mark of its key. With it, a vault by
-/// someone who can write the file but never had the key is refused.
+/// Introduces a vault to a person who is to trust it: the vault's id and the mark of its key. A vault by someone who can
+/// write the file but never had the key is then refused.
 ///
 /// It is not secret. Send it over a tamper-proof channel, like a ``Recipient``. Its text is `PVINV1-`, 112 lowercase
 /// hexadecimal digits, and eight more of their digest.

@@ -1,7 +1,7 @@
 internal import CofferMemory
 
-/// The secrets of a vault's earlier epochs in the sealed part of its header, which prove that its writer knew the earlier
-/// keys. A view of opened bytes, which must outlive it.
+/// The secrets of a vault's earlier epochs in its sealed header, which prove that the header's writer knew the earlier keys.
+/// A view of opened bytes, which must outlive it.
 package struct Lineage {
   /// The maximum number of entries. Each rotation adds one; twenty years of weekly ones reach it, and the list 40 KiB.
   static let most = 1_024

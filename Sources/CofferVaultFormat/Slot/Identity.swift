@@ -3,7 +3,7 @@ public import CofferMemory
 public import CofferPlatform
 internal import CofferStorage
 
-/// An identity: an X25519 key pair. With its public half, the ``Recipient``, others give its holder access to a vault.
+/// An X25519 key pair. With its public half, the ``Recipient``, others give its holder access to a vault.
 ///
 /// The file contains `PVID1-`, 64 lowercase hexadecimal digits of the secret key, and eight more of its digest, which reveal
 /// a mistyped or truncated copy. It is as secret as a key file.

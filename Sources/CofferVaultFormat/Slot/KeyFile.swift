@@ -2,7 +2,7 @@ public import CofferMemory
 public import CofferPlatform
 internal import CofferStorage
 
-/// A key file: a generated one, or any other file of some length.
+/// A generated key file, or any other file of some length.
 ///
 /// A generated file contains `PVKEY1-`, 64 lowercase hexadecimal digits, and eight more of the key's digest, which reveal a
 /// mistyped or truncated copy. Any other file stands for the digest of its content, and works only with a passphrase: a

@@ -7,8 +7,7 @@ internal import CofferStorage
 package struct ControlGroup: Equatable {
   /// In bytes.
   let limit: Int
-  /// Bytes that cannot be reclaimed: the group's usage less file pages not used recently. By usage alone, a container that
-  /// has read large files is always full.
+  /// In bytes, without file pages not used recently: by usage alone, a container that has read large files is always full.
   let taken: Int
 
   var free: Int { limit > taken ? limit - taken : 0 }

@@ -4,8 +4,8 @@ internal import CofferStorage
 
 /// A new slot without its boxes.
 ///
-/// Argon2id runs here, and no transaction may wait for it. The boxes are made within the transaction that adds the slot,
-/// when the vault's key is known.
+/// Argon2id runs here, where no transaction waits. The boxes are made within the transaction that adds the slot, when the
+/// vault's key is known.
 package struct NewSlot: ~Copyable, Sendable {
   let frame: SlotFrame
   /// The slot's IKM; nil for a recipient.

@@ -2,8 +2,8 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// The cost of a new passphrase slot: determined by this machine and the sealed header's floor, never by numbers in a slot.
-/// A writer of the file could otherwise have the next passphrase hashed cheaply.
+/// The cost of a new passphrase slot, set by this machine and the sealed header's floor, never by numbers in a slot: a
+/// writer of the file could otherwise have the next passphrase hashed cheaply.
 package enum PassphrasePolicy {
   /// A guess costs an attacker as much as an unlock costs here, and half a second bothers nobody.
   private static let slowEnough = Duration.milliseconds(500)
@@ -61,8 +61,8 @@ extension PassphraseCost {
   var work: UInt64 { UInt64(passes) * UInt64(mebibytes) }
 
   /// The time of a run for a stranger's slot, in MiB of traffic: the passes, plus two because the system must clear and map
-  /// the memory first. For 2 GiB, one pass alone takes 0.9 s and a whole run of one pass 2.1 s, measured; without the two,
-  /// few passes over much memory would be a file's cheapest way to waste time.
+  /// the memory. For 2 GiB, one pass alone takes 0.9 s and a whole run of one pass 2.1 s, measured; without the two, few
+  /// passes over much memory would be a file's cheapest way to waste time.
   var effort: UInt64 { (UInt64(passes) + 2) * UInt64(mebibytes) }
 
   /// The minimum cost that is below neither.

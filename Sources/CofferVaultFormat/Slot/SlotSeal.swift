@@ -106,8 +106,8 @@ extension SealedSlot {
 
 /// The secret of a slot's box: an X25519 secret key, and a mix key W that only the slot and the sealed header contain.
 ///
-/// Both are needed. With an old vault key, and so every W, the new key stays closed without the secret key. With W in the
-/// mix, breaking X25519 alone (a quantum computer with a copy of the file) opens no slot. A recipient's W is zeros.
+/// Both are needed. An old vault key, and so every W, does not open the new key without the secret key. With W in the mix,
+/// breaking X25519 alone (a quantum computer with a copy of the file) opens no slot. A recipient's W is zeros.
 package struct SlotSecret: ~Copyable, Sendable {
   static let count = SealedSlot.secretBytes
   /// The secret key, then W.

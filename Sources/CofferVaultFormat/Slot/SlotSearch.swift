@@ -3,15 +3,14 @@ package import CofferPlatform
 internal import CofferStorage
 
 /// Finds the slot that credentials open. Slots without a passphrase come first, because they cost nothing. Each passphrase
-/// slot, with or without a key file, costs an Argon2id run; the cheapest come first. The search ends at the first slot that
-/// opens.
+/// slot costs an Argon2id run; the cheapest come first. The search ends at the first slot that opens.
 package enum SlotSearch {
   private static let order: [[SlotKind]] = [[.keyFile], [.recoveryCode], [.recipient], [.passphraseAndKeyFile, .passphrase]]
 
   /// The maximum cost of one search, in ``PassphraseCost/effort``: 32 GiB of traffic, 14 s measured. The file's writer
   /// chooses the number of slots and their costs: sixteen at the bound of a single one would take two minutes. Sixteen of
-  /// the standard cost, 3 passes over 256 MiB, take 20 GiB. Because the cheapest are tried first, added slots cannot keep
-  /// one of up to 6 passes over 256 MiB from its turn.
+  /// the standard cost, 3 passes over 256 MiB, take 20 GiB. Because the cheapest come first, added slots cannot keep one of
+  /// up to 6 passes over 256 MiB from its turn.
   static let mostWork: UInt64 = 32 * 1024
 
   /// Whether Argon2id may run; callers allow one run at a time.
@@ -24,7 +23,7 @@ package enum SlotSearch {
   /// - Parameters:
   ///   - memory: bytes that Argon2id may use; see ``MemoryLimit``.
   ///   - mostWork: the maximum cost of all runs together.
-  /// - Throws: `.wrongSecret` if none opens, possibly because a slot was edited with care; `.tampered` if a slot accepted
+  /// - Throws: `.wrongSecret` if none opens, possibly because a slot was skillfully edited; `.tampered` if a slot accepted
   ///   the secret but its box did not open; `.damaged` if its own part names an impossible epoch; `.kdfMemory` if a slot
   ///   that may fit could not be tried; `.noCredentials`; `.unfitSecret`, `.damaged`, `.tooLarge` or `.wrongSecret` for an
   ///   invalid credential.

@@ -18,8 +18,8 @@ package struct VaultFile {
     self.name = name
   }
 
-  /// The resolved path in a safe folder. Nil if there is no folder, or an unsafe one without the file: nobody should be told
-  /// to close an unrelated folder after mistyping a path.
+  /// The resolved path in a safe folder. Nil if there is no folder, or an unsafe one without the file: after a typo, nobody
+  /// should be told to close an unrelated folder.
   func existing() throws(StoreError) -> FilePath? {
     do throws(StoreError) { return try TrustedPath.privateFolder(TrustedPath.throughOwnLink(folder))?.appending(name) } catch {
       let file = folder.appending(name)

@@ -11,8 +11,8 @@ package struct OutcomeTable {
   /// A day in milliseconds, for which dropped transactions are remembered. The agent refuses a later commit, after asking
   /// whether its client still waits; see ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
-  /// The minimum, used if there are too many, as from a program that crashes repeatedly. No commit without an agent comes
-  /// this late: its process is dead, and a server ends its statement after seconds.
+  /// The minimum, used for too many, as from a program that crashes repeatedly. No commit without an agent comes this late:
+  /// its process is dead, and a server ends its statement after seconds.
   static let leastMemory: UInt64 = 60 * 1000
 
   static let times: ClosedRange<Int64> = 0...(1 << 53)
@@ -46,8 +46,8 @@ package struct OutcomeTable {
     }
   }
 
-  /// The outcome of `transaction`; drops it if none is recorded. Always adds a change: the writer of the found outcome may
-  /// have died before the sync, and this commit makes it durable.
+  /// Drops the transaction if no outcome is recorded. Always adds a change: the writer of the found outcome may have died
+  /// before the sync, and this commit makes it durable.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Returns: nil if too many transactions were dropped within a minute. The transaction must still commit, because the

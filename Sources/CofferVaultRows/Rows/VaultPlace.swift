@@ -37,8 +37,8 @@ public struct VaultPlace: Sendable {
   public static func file(_ path: FilePath) -> VaultPlace { VaultPlace(.file(path)) }
 
   /// The mirror at `path` of a vault on a server, made by ``/CofferVault/UnlockedVault/mirror(to:progress:)`` on this
-  /// machine. A write throws ``/CofferPlatform/StoreError/Kind/readOnly``. A refresh does not change an open mirror. A
-  /// mirror older than its last refresh throws ``/CofferPlatform/StoreError/Kind/rolledBack``, one made elsewhere
+  /// machine. Writes throw ``/CofferPlatform/StoreError/Kind/readOnly``. A refresh does not change an open mirror. A mirror
+  /// older than its last refresh is ``/CofferPlatform/StoreError/Kind/rolledBack``, one made elsewhere
   /// ``/CofferPlatform/StoreError/Kind/unproven``.
   public static func mirror(_ path: FilePath) -> VaultPlace { VaultPlace(.mirror(path)) }
 

@@ -6,8 +6,8 @@ package import SystemPackage
 /// The rows of one vault, in an SQLite file or on a server. A conformance has no key: it checks the type and length of each
 /// column, not its meaning.
 ///
-/// Used from one thread at a time, inside a ``read(_:)`` or ``write(_:)``, which begin and end the transaction. Bytes are
-/// lent for the length of a call. Indices and ids of records have 16 bytes, digests 32.
+/// Used from one thread at a time, inside a ``read(_:)`` or ``write(_:)``. Bytes are lent for the length of a call. Indices
+/// and ids of records have 16 bytes, digests 32.
 package protocol VaultRows: AnyObject {
   /// Under its canonical name.
   var place: VaultPlace { get }

@@ -20,7 +20,7 @@ package final class Connection {
     var busyMilliseconds: Int32 = 30_000
     /// Locks all others out. SQLite then needs no shared memory, for which the disk may have no room.
     var isAlone = false
-    /// Nobody writes to a mirror, and a refresh may replace it any time. An open mirror stays unchanged, and SQLite keeps
+    /// Nobody writes to a mirror, and a refresh may replace it any time. An open mirror does not change, and SQLite keeps
     /// nothing beside it, which would pass for a part of the next file.
     var isMirror = false
     /// The error for a folder in which others may make files. Nothing beside the file is read, and a write throws this.

@@ -3,8 +3,8 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import SystemPackage
 
-/// Makes a complete database file or none, under another name in the same folder until it is complete and durable. A process
-/// that dies earlier leaves a hidden, harmless file.
+/// Makes a complete database file or none, under another name in the folder until it is complete and durable. A process that
+/// dies earlier leaves a hidden, harmless file.
 struct NewDatabase: ~Copyable {
   private let target: FilePath
   private let draft: Draft
@@ -24,8 +24,8 @@ struct NewDatabase: ~Copyable {
   /// Lets `fill` write the draft, then gives it its name. The file alone then holds all content, ready for a write-ahead log
   /// if the file system allows one.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` also if the file has its name but may not survive a power loss;
-  ///   after any other error nothing is left behind.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` also if the named file may not survive a power loss; after any
+  ///   other error nothing is left behind.
   func make(
     _ options: Connection.Options, _ fill: (Connection) throws(StoreError) -> Void
   ) throws(StoreError) -> FilePath {

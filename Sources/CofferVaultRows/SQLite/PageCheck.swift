@@ -58,7 +58,7 @@ enum PageCheck {
 }
 
 /// SQLite's methods of an open file, with an `xRead` that checks pages and does not report a failed disk as damage. The file
-/// points to this value, so the fields after the methods are reachable from the file.
+/// points to this value, and so to the fields after the methods.
 struct CheckedMethods {
   private var methods = sqlite3_io_methods()
   private var base: UnsafePointer<sqlite3_io_methods>?

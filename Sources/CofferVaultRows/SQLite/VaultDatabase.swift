@@ -191,8 +191,8 @@ package final class VaultDatabase: VaultRows {
 extension VaultDatabase {
   /// Creates a vault file at `path`; `fill` writes its first rows in the transaction that makes the tables.
   ///
-  /// The file appears once it is complete and durable. On any error except those of ``OpenFolder/synchronize()``, nothing is
-  /// left behind.
+  /// The file appears once complete and durable. On any error except those of ``OpenFolder/synchronize()``, nothing is left
+  /// behind.
   package static func create(
     at path: FilePath, _ options: Connection.Options = .init(), fill: (VaultDatabase) throws(StoreError) -> Void
   ) throws(StoreError) -> sending VaultDatabase {

@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import CofferVaultFormat
 
 /// Replaces all of a vault's content in one SQLite transaction, which other processes see as a commit. After a rename they
-/// would write to an unnamed file, and the last of them to close would remove the new file's write-ahead log.
+/// would write to an unnamed file, and the last to close would remove the new file's write-ahead log.
 package final class VaultReplacement {
   private var backup: OpaquePointer?
   private let target: VaultDatabase
