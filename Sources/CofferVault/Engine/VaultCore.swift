@@ -34,8 +34,8 @@ final class VaultCore: Sendable {
   }
 
   /// - Parameters:
-  /// - name: the item concerned, if any.
-  /// - companion: writes of another store in the same transaction.
+  ///   - name: the item concerned, if any.
+  ///   - companion: writes of another store in the same transaction.
   func write<Result: Sendable>(
     about name: ItemName? = nil, with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result

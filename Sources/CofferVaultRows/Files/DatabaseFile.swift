@@ -104,7 +104,7 @@ private final class OpenDatabaseFiles: Sendable {
 
   func release(_ identity: FileIdentity) {
     entries.withLock { entries in
-      // SQLite's list of open files survives in a forked child, so the child's connections must still be refused.
+      // SQLite's list of open files survives in a forked child, whose connections must still be refused.
       guard var entry = entries[identity], entry.process == getpid() else { return }
       entries[identity] = nil
       entry.holders -= 1
@@ -124,7 +124,7 @@ private final class OpenDatabaseFiles: Sendable {
 
 /// The fields of an SQLite file's first 100 bytes that decide whether SQLite may open it.
 ///
-/// Source: SQLite, "Database File Format", 1.3. The write-ahead log may have a newer page 1, but these fields never change.
+/// Source: SQLite, "Database File Format", 1.3. These fields never change, even if the write-ahead log has a newer page 1.
 package struct DatabaseHeader {
   static let byteCount = 100
   private static let magic: StaticString = "SQLite format 3\0"

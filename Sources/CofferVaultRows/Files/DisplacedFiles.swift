@@ -26,8 +26,7 @@ package struct DisplacedFiles {
 
   /// Restores the names after `error`, or adds the place of the moved files to it.
   ///
-  /// If another program has taken the name meanwhile, nothing is restored: SQLite would replay a log into a foreign
-  /// database.
+  /// Restores nothing if another program has taken the name: SQLite would replay a log into a foreign database.
   package func putBack(after error: StoreError) -> StoreError {
     guard let first = moved.first else { return error }
     var left = first

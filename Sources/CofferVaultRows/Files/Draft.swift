@@ -89,7 +89,7 @@ package struct Draft: ~Copyable {
     }
   }
 
-  /// Works by descriptor and removes nothing of another name or owner, because others may have put files into a shared
+  /// Removes nothing of another name or owner, and works by descriptor, because others may have put files into a shared
   /// folder.
   private static func removeFolder(_ name: String) {
     let descriptor = name.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0) }

@@ -5,9 +5,8 @@ package import SystemPackage
 
 /// A vault on a read-only file system, or in a folder where this user cannot create files.
 ///
-/// SQLite reads a database with a write-ahead log only if it can create the `-shm` beside it, or is told that nobody can
-/// change the file (`immutable=1`, sqlite.org/uri.html). It then ignores the log, so a vault with a non-empty log is not
-/// opened.
+/// SQLite reads a database with a write-ahead log only if it can create the `-shm` beside it, or if the file is declared
+/// immutable (`immutable=1`, sqlite.org/uri.html). It then ignores the log, so a vault with a non-empty log is not opened.
 enum ReadOnlyMedium {
   /// Whether nothing can be created beside `path`. The readers of an existing log use the existing files.
   static func holds(_ path: FilePath) throws(StoreError) -> Bool {
@@ -61,8 +60,8 @@ enum ReadOnlyMedium {
   }
 }
 
-/// Several machines can have files open there. A write-ahead log needs memory shared by all its users (sqlite.org/wal.html),
-/// so vaults there commit through a rollback journal.
+/// Shared by several machines. A write-ahead log needs memory shared by all its users (sqlite.org/wal.html), so vaults there
+/// commit through a rollback journal.
 package enum NetworkFileSystem {
   /// Names by the type numbers of statfs(2); sshfs uses FUSE.
   package static let names: [Int64: String] = [

@@ -22,8 +22,8 @@ package struct NewCopy: ~Copyable {
   }
 
   /// - Parameters:
-  /// - target: must not exist.
-  /// - vault: the file of the copied vault; nil for one on a server.
+  ///   - target: must not exist.
+  ///   - vault: the file of the copied vault; nil for one on a server.
   package static func begin(for target: FilePath, of vault: FilePath?) throws(StoreError) -> NewCopy {
     guard try Stat.ofLink(target) == nil else {
       throw StoreError(

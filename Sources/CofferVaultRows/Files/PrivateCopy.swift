@@ -55,8 +55,8 @@ package enum PrivateCopy {
   /// Copies the vault `source` from any folder to a new name in a private folder.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` if there is a write-ahead log, because the file is then incomplete;
-  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, because a copy of a sparse file
-  ///   could fill the disk.
+  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, because copying a sparse file could
+  ///   fill the disk.
   package static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(

@@ -34,7 +34,7 @@ package enum SideFiles {
       cure: "move it away together with its vault, or choose another path")
   }
 
-  /// SQLite would take a file of another vault beside a replaced `mirror` for a part of the new one.
+  /// Beside a replaced `mirror`, SQLite would take another vault's file for a part of the new one.
   package static func checkAbsent(besideMirror mirror: FilePath) throws(StoreError) {
     guard let side = try first(beside: mirror) else { return }
     throw StoreError(

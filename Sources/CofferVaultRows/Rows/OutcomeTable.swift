@@ -2,14 +2,14 @@ package import CofferPlatform
 package import CofferStorage
 internal import CofferVaultFormat
 
-/// The outcomes of transactions over two stores. Not sealed, because a program without the key may settle one.
+/// Outcomes of transactions over two stores. Not sealed, because a program without the key may settle one.
 package struct OutcomeTable {
   let rows: any VaultRows
 
-  /// The number of dropped transactions remembered, which bounds the cost of forged rows to a commit.
+  /// The maximum number to remember, which bounds the cost of forged rows to a commit.
   package static let mostDropped: Int64 = 256
-  /// A day in milliseconds, for which dropped transactions are remembered. The agent refuses a later commit, after asking
-  /// whether its client still waits; see ``UnlockedVault/commit(_:service:if:)``.
+  /// A day in milliseconds. The agent refuses a later commit, after asking whether its client still waits; see
+  /// ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
   /// The minimum, used for too many, as from a program that crashes repeatedly. No commit without an agent comes this late:
   /// its process is dead, and a server ends its statement after seconds.

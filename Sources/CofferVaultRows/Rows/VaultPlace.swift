@@ -84,7 +84,7 @@ public struct VaultPlace: Sendable {
     }
   }
 
-  /// The place's part of a pin's name: the path of a file, or one name per host of a server that was reached.
+  /// For pins' names: the path of a file, or one name per host of a server that was reached.
   package var pinned: [[UInt8]] {
     switch kind {
     case .file(let path): [[UInt8](path.string.utf8)]
@@ -101,7 +101,7 @@ public struct VaultPlace: Sendable {
   ///   URL or one with a password.
   package func check() throws(StoreError) { if let server { try server.server().check(server.url) } }
 
-  /// Whether both are known as the same database and name on one host, despite different URLs. Both must have been opened.
+  /// Whether both are known as one database and name on one host, despite different URLs. Both must have been opened.
   package func isKnown(as other: VaultPlace) -> Bool { !Set(pinned).isDisjoint(with: other.pinned) }
 
   /// Calls `body` whenever somebody may have committed to a vault on a server, and again after it throws; nil for a file.

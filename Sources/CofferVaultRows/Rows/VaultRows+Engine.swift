@@ -119,7 +119,7 @@ extension VaultRows {
   }
 
   /// Checks for rows that no look-up meets and that anyone with write access can add: extra rows in the single-row tables,
-  /// and an invalid first number of the log.
+  /// and an invalid first log number.
   package func checkNothingIsAdded() throws(StoreError) {
     for table in SingleTable.allCases {
       try forEachID(in: table) { (id) throws(StoreError) in

@@ -16,7 +16,7 @@ package protocol VaultRows: AnyObject {
   var canRemoveOldBytes: Bool { get }
   /// Each question costs a round trip, so ``expect(_:)`` pays.
   var isRemote: Bool { get }
-  /// The last commit got no answer. The next write then finds the outcome in the rows: see ``LostCommit``.
+  /// The last commit got no answer. The next write finds the outcome in the rows: see ``LostCommit``.
   var hasLostCommit: Bool { get }
 
   // MARK: Transactions
@@ -43,9 +43,9 @@ package protocol VaultRows: AnyObject {
 
   // MARK: What others did
 
-  /// Changes with each commit by others, never with commits made here. Called within a transaction.
+  /// Changes with each commit by others, never with commits made here. Within a transaction.
   func dataVersion() throws(StoreError) -> Int64
-  /// Rechecks the tables. Called within a transaction, after ``dataVersion()`` changed.
+  /// Within a transaction, after ``dataVersion()`` changed.
   func recheckSchema() throws(StoreError)
   func isInPlace() throws(StoreError) -> Bool
   /// Announces reads, so a server can be asked for all at once.
@@ -100,9 +100,9 @@ package protocol VaultRows: AnyObject {
   /// An unchecked copy, beside the rows.
   func keepCopy() throws(StoreError) -> VaultPlace
   func storedBytes() throws(StoreError) -> Int64
-  /// Removes the remains of deleted rows. Called outside any transaction.
+  /// Called outside any transaction.
   ///
-  /// - Parameter rewriting: whether to rewrite everything for that.
+  /// - Parameter rewriting: whether to rewrite everything.
   func removeOldBytes(rewriting: Bool) throws(StoreError)
 }
 
@@ -155,7 +155,7 @@ package struct RecordColumns: ~Copyable {
   package let rid: UnsafeRawBufferPointer
   /// The sealed metadata with its tag.
   package let meta: UnsafeRawBufferPointer
-  /// The sealed value with its tag; nil if the record has none or it was not requested.
+  /// The sealed value with its tag; nil if there is none or it was not requested.
   package let value: UnsafeRawBufferPointer?
 
   package init(rid: UnsafeRawBufferPointer, meta: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {

@@ -45,8 +45,8 @@ extension Connection {
     for pragma in pragmas { try execute(pragma) }
   }
 
-  /// Makes an acknowledged commit survive a power loss: FULL synchronizes the log at each commit, and EXTRA also the folder
-  /// of a deleted rollback journal (sqlite.org/pragma.html).
+  /// Makes commits survive a power loss: FULL synchronizes the log at each commit, EXTRA also the folder of a deleted
+  /// rollback journal (sqlite.org/pragma.html).
   func settleDurability() throws(StoreError) {
     usesWriteAheadLog = try text("PRAGMA journal_mode") == "wal"
     try execute(usesWriteAheadLog ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=EXTRA")
@@ -57,7 +57,7 @@ extension Connection {
     try execute("PRAGMA max_page_count=\(Limits.mostPages)")
   }
 
-  /// Switches the file to a rollback journal. Called outside any transaction, when nobody else has the file open.
+  /// Called outside any transaction, when nobody else has the file open.
   package func leaveWriteAheadLog() throws(StoreError) {
     guard usesWriteAheadLog else { return }
     try execute("PRAGMA journal_mode=DELETE")
@@ -89,7 +89,7 @@ extension Connection {
   }
 }
 
-/// Bounds on the work that a foreign file can cause, far below SQLite's own (sqlite.org/limits.html,
+/// Bounds the work that a foreign file can cause, far below SQLite's own limits (sqlite.org/limits.html,
 /// sqlite.org/security.html).
 enum Limits {
   /// ``PageCheck`` bounds the lengths that SQLite does not compare with `SQLITE_LIMIT_LENGTH`.

@@ -63,9 +63,9 @@ extension Connection {
 
   /// Returns if the commit that failed with `code` is nevertheless durably in effect.
   ///
-  /// All frames of a failed commit may be in the write-ahead log: if only their sync failed, the next recovery finds them
-  /// valid. A small commit overwrites them and breaks their chain of checksums (sqlite.org/fileformat2.html, 4.1). With a
-  /// rollback journal, the removal of the journal may not be durable; the small commit makes and removes its own.
+  /// If only the sync of a commit failed, its frames may be in the write-ahead log, and the next recovery finds them valid.
+  /// A small commit overwrites them and breaks their chain of checksums (sqlite.org/fileformat2.html, 4.1). With a rollback
+  /// journal, the removal of the journal may not be durable; the small commit makes and removes its own.
   ///
   /// - Throws: `error` if nothing of the commit is left; `.outcomeUnknown` if the small commit fails too.
   func settle(
@@ -130,8 +130,8 @@ extension Connection {
     try perform(verb)
   }
 
-  /// Does nothing if SQLite already rolled back, as after a full disk. If rolling back fails, closes the connection, so no
-  /// later call commits half a change.
+  /// Does nothing if SQLite already rolled back, as after a full disk. On failure closes the connection, so no later call
+  /// commits half a change.
   func rollBack() {
     guard isOpen, sqlite3_get_autocommit(handle) == 0 else { return }
     do throws(StoreError) { try perform(.rollback) } catch { close() }

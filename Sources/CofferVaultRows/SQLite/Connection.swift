@@ -6,7 +6,7 @@ internal import SystemPackage
 
 /// A connection to a database file, with all of SQLite's defenses on.
 ///
-/// Not `Sendable`: SQLite runs without its own mutexes (`SQLITE_OPEN_NOMUTEX`). Must not be used in a forked child.
+/// Not `Sendable`: SQLite runs without its own mutexes (`SQLITE_OPEN_NOMUTEX`). Not for use in a forked child.
 package final class Connection {
   package enum Access {
     case readWrite
@@ -16,9 +16,9 @@ package final class Connection {
 
   package struct Options {
     var access = Access.readWrite
-    /// Milliseconds to wait for another process's lock: enough for a rotation of a large vault.
+    /// Milliseconds to wait for another process's lock: enough to rotate a large vault.
     var busyMilliseconds: Int32 = 30_000
-    /// Locks all others out. SQLite then needs no shared memory, for which the disk may have no room.
+    /// Locks all others out. SQLite then needs no shared memory, which a full disk may lack.
     var isAlone = false
     /// Nobody writes to a mirror, and a refresh may replace it any time. An open mirror does not change, and SQLite keeps
     /// nothing beside it, which would pass for a part of the next file.
@@ -63,8 +63,7 @@ package final class Connection {
   func close() {
     guard isOpen else { return }
     isOpen = false
-    // The handle of a forked child belongs to the parent. Closing it could empty and remove a log that the parent still
-    // writes.
+    // A forked child's handle belongs to the parent. Closing it could empty and remove a log that the parent still writes.
     guard getpid() == process else { return }
     while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
     limit.end(handle)
@@ -174,7 +173,7 @@ package final class Connection {
     return handle
   }
 
-  /// STRICT tables and extended codes at opening came with SQLite 3.37 (November 2021).
+  /// SQLite 3.37 (November 2021) added STRICT tables and extended codes at opening.
   private static func checkLibrary(_ path: FilePath) throws(StoreError) {
     guard sqlite3_threadsafe() != 0, sqlite3_libversion_number() >= 3_037_000 else {
       throw StoreError(

@@ -24,8 +24,8 @@ package final class ConnectionFiles {
   private let methods: UnsafeMutablePointer<CheckedMethods>
 
   /// - Parameters:
-  /// - path: absolute and without links.
-  /// - fileSystem: the virtual file system below; nil for the system's files.
+  ///   - path: absolute and without links.
+  ///   - fileSystem: the virtual file system below; nil for the system's files.
   package init(of path: FilePath, over fileSystem: String?) throws(StoreError) {
     guard let base = sqlite3_vfs_find(fileSystem) else {
       throw StoreError(
@@ -56,7 +56,7 @@ package final class ConnectionFiles {
     methods.deallocate()
   }
 
-  /// Whether the open log still has its name: nobody will read commits in a removed log. Called within a transaction.
+  /// Whether the open log still has its name: nobody reads commits in a removed log. Called within a transaction.
   func isLogInPlace() throws(StoreError) -> Bool {
     guard let log else { return true }
     for suffix in ["-wal", "-shm"] {
@@ -70,7 +70,7 @@ package final class ConnectionFiles {
     return true
   }
 
-  /// Turns off the check of pages for a copy of the file, which interprets no page.
+  /// Turns off the check of pages for copying the file, which interprets no page.
   func readsPagesUnchecked(_ isUnchecked: Bool) {
     for kind in Self.kinds.indices where Self.kinds[kind].hasPages { methods[kind].isUnchecked = isUnchecked }
   }

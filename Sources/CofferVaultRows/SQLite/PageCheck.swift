@@ -85,8 +85,7 @@ struct CheckedMethods {
     let checked = UnsafeRawPointer(methods).assumingMemoryBound(to: CheckedMethods.self)
     guard let base = checked.pointee.base else { return SQLITE_IOERR }
     let code = base.pointee.xRead(file, bytes, count, offset)
-    // The disk failed. SQLite would report this code as a damaged file (vdbe.c), and a user would restore a backup over a
-    // sound vault.
+    // The disk failed. SQLite would report a damaged file (vdbe.c), and a user would restore a backup over a sound vault.
     if code == coffer_sqlite3_ioerr_corruptfs { return coffer_sqlite3_ioerr_read }
     guard code == SQLITE_OK, count >= 512, count & (count - 1) == 0, !checked.pointee.isUnchecked else { return code }
     return PageCheck.accepts(UnsafeRawBufferPointer(start: bytes, count: Int(count))) ? code : SQLITE_CORRUPT

@@ -6,8 +6,8 @@ internal import SystemPackage
 
 /// A compiled statement, kept and run many times.
 ///
-/// ``execute()``, ``first(_:)`` and ``forEach(_:)`` reset the statement and clear its parameters at the end, so no lock or
-/// borrowed memory outlives the call. A step allocates nothing on Swift's side.
+/// ``execute()``, ``first(_:)`` and ``forEach(_:)`` reset the statement and clear its parameters, so no lock or borrowed
+/// memory outlives the call. A step allocates nothing on Swift's side.
 package final class Statement {
   let connection: Connection
   private let handle: OpaquePointer
@@ -150,8 +150,8 @@ package enum Query: Int, CaseIterable {
 
 /// The current row of a statement, valid until the next step.
 ///
-/// Columns are counted from 0. A column of an unexpected type is ``/CofferPlatform/StoreError/Kind/damaged``: STRICT tables
-/// do not prevent one in a foreign file.
+/// Columns count from 0. A column of an unexpected type is ``/CofferPlatform/StoreError/Kind/damaged``: STRICT tables do not
+/// prevent one in a foreign file.
 package struct Row: ~Copyable {
   private let statement: OpaquePointer
 

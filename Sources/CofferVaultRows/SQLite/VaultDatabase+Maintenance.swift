@@ -5,16 +5,16 @@ internal import CofferVaultFormat
 package import SystemPackage
 
 extension VaultDatabase {
-  /// Rewrites the file durably, outside any transaction. ``emptyLog()`` removes the remains in the write-ahead log.
+  /// Outside any transaction. ``emptyLog()`` removes the remains in the write-ahead log.
   func vacuum() throws(StoreError) {
     try connection.execute("VACUUM")
   }
 
-  /// Copies the write-ahead log into the file and truncates it. Called outside any transaction.
+  /// Copies the write-ahead log into the file and truncates it, outside any transaction.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if another process was reading.
   package func emptyLog() throws(StoreError) {
-    // A restore or another program may have changed the journal mode since the file was opened.
+    // A restore or another program may have changed the journal mode.
     try connection.settleDurability()
     guard connection.usesWriteAheadLog else { return }
     guard try connection.number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
@@ -93,7 +93,7 @@ extension VaultDatabase {
     try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
   }
 
-  /// Has SQLite check every page. SQLite's messages contain the file's own numbers and are not repeated.
+  /// SQLite's messages contain the file's own numbers and are not repeated.
   package func checkStorage(_ what: String) throws(StoreError) {
     guard try connection.text("PRAGMA quick_check(1)") != "ok" else { return }
     throw StoreError(
@@ -101,9 +101,9 @@ extension VaultDatabase {
       remedy: .copyItems)
   }
 
-  /// Removes all bytes of deleted rows from the file and its log. Called outside any transaction.
+  /// Removes all bytes of deleted rows from the file and its log, outside any transaction.
   ///
-  /// SQLite overwrites a deleted row in place (`secure_delete`), but not the copies it left on other pages when it moved the
+  /// SQLite overwrites a deleted row in place (`secure_delete`), but not the copies left on other pages when it moved the
   /// row: of 4 000 removed rows two or three stayed, measured. Only rewriting removes these.
   ///
   /// - Parameter rewriting: false to only empty the log.
@@ -119,5 +119,5 @@ extension VaultDatabase {
 /// 4 MiB, some milliseconds.
 private let pagesOfStep: Int32 = 1024
 
-/// Milliseconds to wait for readers before leaving old bytes to a later write: a listing of a large vault takes less.
+/// Milliseconds to wait for readers before leaving old bytes to a later write: listing a large vault takes less.
 private let scrubPatience: Int32 = 2_000

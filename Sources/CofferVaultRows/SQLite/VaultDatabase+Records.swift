@@ -57,7 +57,7 @@ extension VaultDatabase {
     }
   }
 
-  /// An UPDATE overwrites a row of the same length in place. A REPLACE may move neighboring rows twice.
+  /// An UPDATE overwrites a row of equal length in place. A REPLACE may move neighboring rows twice.
   package func putRecord(
     at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, over standing: RecordPlace
   ) throws(StoreError) {

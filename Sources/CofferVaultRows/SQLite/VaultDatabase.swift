@@ -3,9 +3,8 @@ package import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// The tables of a vault's file. Checks rows for type and length only, because their content is sealed.
-///
-/// Used from one thread at a time, like its ``Connection``.
+/// Checks rows for type and length only, because their content is sealed. Used from one thread at a time, like its
+/// ``Connection``.
 package final class VaultDatabase: VaultRows {
   package let connection: Connection
   private var statements = [Statement?](repeating: nil, count: Query.allCases.count)
@@ -16,7 +15,7 @@ package final class VaultDatabase: VaultRows {
   private var stateBefore: [UInt8]?
   private var hasSwept = false
 
-  /// The resolved path: absolute and without symbolic links, so one vault has one path.
+  /// Absolute and without symbolic links, so one vault has one path.
   package var path: FilePath { connection.path }
   package let place: VaultPlace
 
@@ -42,7 +41,7 @@ package final class VaultDatabase: VaultRows {
 
   /// Opens an unwritable vault read only.
   ///
-  /// - Parameter isBrief: whether it is closed soon. On a full disk without room for SQLite's shared memory, others wait
+  /// - Parameter isBrief: whether it is closed soon: on a full disk without room for SQLite's shared memory, others wait
   ///   meanwhile.
   package static func openToRead(_ path: FilePath, isBrief: Bool = true) throws(StoreError) -> sending VaultDatabase {
     do throws(StoreError) { return try open(path) } catch {
@@ -59,7 +58,7 @@ package final class VaultDatabase: VaultRows {
     }
   }
 
-  /// Opens only this user's file, if nothing is beside it, in a folder unsafe for SQLite's files.
+  /// Opens this user's file in a folder unsafe for SQLite's files, if nothing is beside it.
   ///
   /// - Throws: `error` if this does not help.
   private static func openFile(
@@ -147,7 +146,7 @@ package final class VaultDatabase: VaultRows {
 
   package func rollBack() { connection.rollBack() }
 
-  /// Removes sealed copies left beside the vault by killed commands, perhaps under an old key.
+  /// Removes sealed copies left by killed commands, perhaps under an old key.
   private func sweepOnce() {
     guard !hasSwept else { return }
     hasSwept = true
@@ -158,7 +157,7 @@ package final class VaultDatabase: VaultRows {
   func hasWritten(since before: [UInt8]?) throws(StoreError) -> Bool? {
     let now = try stateBytes()
     if let writtenState, now == writtenState { return true }
-    // An unpublished change in the log is not in effect, and with the asking transaction it never will be.
+    // An unpublished change in the log is not in effect, and never will be.
     if connection.usesWriteAheadLog { return false }
     // An unchanged state says nothing about a transaction that wrote none.
     return writtenState != nil && now == before ? false : nil
@@ -172,7 +171,7 @@ package final class VaultDatabase: VaultRows {
     schemaVersion = try SchemaCheck.run(on: connection)
   }
 
-  /// Costs one `lstat`; a commit also checks the log. An open mirror stays valid after a refresh, which makes a new file.
+  /// Costs one `lstat`; a commit also checks the log. A refresh makes a new file and leaves an open mirror valid.
   package func isInPlace() throws(StoreError) -> Bool {
     if connection.options.isMirror { true } else { try connection.file.isInPlace() }
   }

@@ -38,7 +38,7 @@ extension VaultPlace {
 }
 
 extension VaultPlace {
-  /// A refresh takes longer than opening, so refreshes cannot interfere again and again.
+  /// A refresh takes longer than opening, so refreshes cannot interfere repeatedly.
   private static let triesOfMirror = 10
 
   /// The connection keeps its file even if a refresh replaces it.
