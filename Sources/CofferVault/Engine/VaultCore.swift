@@ -5,8 +5,8 @@ internal import CofferVaultRows
 internal import Synchronization
 internal import SystemPackage
 
-/// Admits one thread at a time to an open vault, and none once closed. ``read(_:)`` and ``write(_:)`` run one transaction
-/// each, over a current, verified state.
+/// Admits one thread at a time to an open vault, and none once closed. ``read(about:_:)`` and ``write(about:with:_:)`` run
+/// one transaction each, over a current, verified state.
 final class VaultCore: Sendable {
   let place: VaultPlace
   let id: VaultID

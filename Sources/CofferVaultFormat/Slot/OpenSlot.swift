@@ -106,7 +106,7 @@ package struct OpenSlot: ~Copyable, Sendable {
   /// Adopts the key of `header`'s epoch. This process must have written or proven the header. After an error nothing has
   /// changed.
   ///
-  /// - Throws: the errors of ``key(in:path:)``.
+  /// - Throws: the errors of ``key(in:place:)``.
   package mutating func reopen(in header: VaultHeader, place: String? = nil) throws(StoreError) {
     try take(key(in: header, place: place), of: header, place: place)
   }
