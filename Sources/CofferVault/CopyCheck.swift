@@ -3,12 +3,13 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 extension UnlockedVault {
-  /// Checks that the key of `copy`, if that is a copy of this vault, belongs to this vault's history: the current key, a later
-  /// one that comes from it, or an older one. A vault of another id passes.
+  /// Checks that the key of `copy`, if that is a copy of this vault, is of this vault's history: the current key, a
+  /// descendant, or an older one. A vault with another id passes.
   ///
   /// - Parameters:
   ///   - copy: the other vault.
-  ///   - acceptingOlderKey: whether to accept an older key. Anyone who had it can make such a copy, including a removed member.
+  ///   - acceptingOlderKey: whether to accept an older key. Anyone who had it can make such a copy, including a removed
+  ///     member.
   /// - Throws: `StoreError` `.forked` for a key of another history, `.rolledBack` for an older key that is not accepted; the
   ///   errors of reading.
   public borrowing func checkCopy(_ copy: borrowing UnlockedVault, acceptingOlderKey: Bool = false) throws(StoreError) {
@@ -20,8 +21,8 @@ extension UnlockedVault {
 }
 
 extension LockedVault {
-  /// Unlocks a copy of a vault without proof. The caller compares it by ``UnlockedVault/checkCopy(_:acceptingOlderKey:)`` before
-  /// it shows anything of it.
+  /// Unlocks an unproven copy of a vault. The caller checks it with ``UnlockedVault/checkCopy(_:acceptingOlderKey:)`` before
+  /// showing anything of it.
   package func unlockCopy(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options, trust: .caller))
   }

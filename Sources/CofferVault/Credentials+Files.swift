@@ -6,21 +6,21 @@ internal import CofferVaultRows
 public import SystemPackage
 
 extension Credentials {
-  /// The key file at `path`, read into guarded memory and nowhere else.
+  /// The key file at `path`, read only into guarded memory.
   ///
-  /// A file that other users can read is noted in the log `coffer`. A named pipe is read to its end, which may block.
+  /// A file that others can read is noted in the log `coffer`. A named pipe is read to its end, which may block.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` if it is missing, `.denied` if it may not be read,
-  ///   `.tooLarge` above 1 MiB.
+  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` if the file is missing, `.denied` if it is not
+  ///   readable, `.tooLarge` above 1 MiB.
   public init(keyFileAt path: FilePath) throws(StoreError) { self.init(keyFile: try Self.keyFile(at: path)) }
 
-  /// The passphrase in the file at `path`, without one line end after it. A named pipe is read to its end, as a key file is.
+  /// The passphrase in the file at `path`, without one trailing newline. A named pipe is read to its end.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be
-  ///   read, `.unfitSecret` for an empty passphrase, `.tooLarge` above 1 024 bytes.
+  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` if the file is missing, `.denied` if it is not
+  ///   readable, `.unfitSecret` for an empty passphrase, `.tooLarge` above 1 024 bytes.
   public init(passphraseFileAt path: FilePath) throws(StoreError) { self.init(passphrase: try Self.passphrase(at: path)) }
 
-  /// What the environment of this process names, where the command line looks too, but for a prompt. All of it is taken:
+  /// All credentials named by this process's environment, as on the command line but without a prompt:
   ///
   /// - the key file at `COFFER_KEY_FILE`,
   /// - the passphrase in the file at `COFFER_PASSPHRASE_FILE`, or else in `$CREDENTIALS_DIRECTORY/coffer.passphrase`, where
@@ -31,13 +31,13 @@ extension Credentials {
   /// let vault = try Places.standard().openVault().unlock(with: .standard())
   /// ```
   ///
-  /// `COFFER_PASSPHRASE` is the command line's alone: whoever may read this process's environment would have it, and a library
-  /// cannot take it away from other threads.
+  /// Only the command line reads `COFFER_PASSPHRASE`: readers of this process's environment would have it, and a library
+  /// cannot remove it from other threads.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/noCredentials`` where none of these is set;
-  ///   ``/CofferPlatform/StoreError/Kind/unsupported`` for a `COFFER_PASSPHRASE_FILE` of `-`, standard input, which is the
-  ///   program's; ``/CofferPlatform/StoreError/Kind/damaged`` for an identity's file with a line that is none; what reading one
-  ///   of the files throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/noCredentials`` if none of these is set;
+  ///   ``/CofferPlatform/StoreError/Kind/unsupported`` if `COFFER_PASSPHRASE_FILE` is `-`, because standard input belongs to
+  ///   the program; ``/CofferPlatform/StoreError/Kind/damaged`` for an identity file with an invalid line; the errors of
+  ///   reading the files.
   public static func standard() throws(StoreError) -> Credentials {
     var found = Credentials()
     found.keyFile = try fromEnvironment("COFFER_KEY_FILE", keyFile)
@@ -67,9 +67,8 @@ extension Credentials {
   }
 }
 
-// The calls by which the command line reads its files.
 extension Credentials {
-  /// What `read` makes of the file that `variable` names; nil where it is not set, or empty, as shells often leave it.
+  /// Nil if the variable is unset, or empty, as shells often leave it.
   private static func fromEnvironment(
     _ variable: String, _ read: (FilePath) throws(StoreError) -> SecretBytes
   ) throws(StoreError) -> SecretBytes? {
@@ -77,7 +76,7 @@ extension Credentials {
     return try read(FilePath(path))
   }
 
-  /// The passphrase that systemd gives a service; nil where there is none: systemd.exec(5), LoadCredential=.
+  /// Nil if there is none. Source: systemd.exec(5), LoadCredential=.
   package static func servicePassphrase() throws(StoreError) -> SecretBytes? {
     guard let folder = try EnvironmentVariable.text("CREDENTIALS_DIRECTORY"), !folder.isEmpty else { return nil }
     let path = FilePath(folder).appending("coffer.passphrase")
@@ -86,12 +85,11 @@ extension Credentials {
     return try passphrase(at: path, warning: false)
   }
 
-  /// The content of a key file.
   package static func keyFile(at path: FilePath) throws(StoreError) -> SecretBytes {
     try SecretFile.content(of: path, limit: SecretFile.largestKey, what: "the key file")
   }
 
-  /// The content of an identity file, after each line was checked.
+  /// Checks each line.
   package static func identity(at path: FilePath) throws(StoreError) -> SecretBytes {
     let content = try SecretFile.content(of: path, limit: SecretFile.largestIdentity, what: "the identity")
     do throws(StoreError) { try Identity.check(content) } catch {
@@ -100,20 +98,17 @@ extension Credentials {
     return content
   }
 
-  /// The passphrase in a file.
   package static func passphrase(at path: FilePath, warning: Bool = true) throws(StoreError) -> SecretBytes {
-    // A line end more than a passphrase.
+    // Plus two bytes for a newline.
     let text = try SecretFile.content(
       of: path, limit: SecretFile.largestPassphrase + 2, what: "the passphrase file", warning: warning)
     return try text.withoutTrailingNewline(.lineFeedOrCRLF).checkedAsPassphrase(from: path.string)
   }
 }
 
-/// What counts as one newline at the end.
 package enum TrailingNewline { case lineFeed, lineFeedOrCRLF }
 
 extension SecretBytes {
-  /// These bytes without one newline at their end.
   package borrowing func withoutTrailingNewline(_ style: TrailingNewline) throws(StoreError) -> SecretBytes {
     let drop = withUnsafeBytes { raw -> Int in
       guard raw.last == UInt8(ascii: "\n") else { return 0 }
@@ -122,17 +117,15 @@ extension SecretBytes {
     do { return try prefix(count - drop) } catch { throw StoreError(memory: error) }
   }
 
-  /// These bytes without the newline that a shell or an editor adds to one line. Several lines stay exact: an SSH key without its
-  /// last newline is broken.
+  /// These bytes without the newline that a shell or an editor adds to one line. Several lines stay exact: an SSH key
+  /// without its last newline is broken.
   package borrowing func withoutNewlineOfOneLine() throws(StoreError) -> SecretBytes {
     let isOneLine = withUnsafeBytes { $0.firstIndex(of: UInt8(ascii: "\n")) == $0.count - 1 }
     if isOneLine { return try withoutTrailingNewline(.lineFeed) }
     do { return try prefix(count) } catch { throw StoreError(memory: error) }
   }
 
-  /// These bytes, checked to be a passphrase.
-  ///
-  /// - Throws: `.unfitSecret` where there are none, `.tooLarge`.
+  /// - Throws: `.unfitSecret` if there are no bytes, `.tooLarge`.
   package consuming func checkedAsPassphrase(from source: String) throws(StoreError) -> SecretBytes {
     let length = count
     guard length > 0 else {

@@ -4,14 +4,13 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
 
-/// The record of transactions over both stores that a vault decided. It is unsealed and says nothing of items, so the next
-/// process with the plain store's lock can settle the remains of a killed one without any key.
+/// A vault's record of decided transactions over both stores. It is unsealed and says nothing about items, so the next
+/// process with the plain store's lock can settle a killed one's remains without a key.
 package enum DecidedTransactions {
-  /// How long ``settle(_:in:)`` waits for another writer of the vault, in milliseconds: its caller holds the plain store's lock,
-  /// for which others wait 5 s.
+  /// How long ``settle(_:in:)`` waits for another writer, in milliseconds. Its caller holds the plain store's lock, for
+  /// which others wait 5 s.
   private static let patience: Int32 = 1_000
 
-  /// The lookup that a vault lends to the plain stores beside it.
   package static let lookup = DecisionLookup(
     outcome: { (transaction, place) throws(StoreError) in try outcome(of: transaction, in: VaultPlace(place)) },
     settle: { (transaction, place) throws(StoreError) in try settle(transaction, in: VaultPlace(place)) },
@@ -25,11 +24,11 @@ package enum DecidedTransactions {
     return try database.read { () throws(StoreError) in try database.outcomes.outcome(of: transaction) }
   }
 
-  /// What became of `transaction` in the vault at `place`, durably. Where nothing is recorded, it is dropped: a commit that was
-  /// written and not seen is overwritten, and one that comes later is refused.
+  /// The durable outcome of `transaction` in the vault at `place`. Drops an unrecorded transaction: a written but unseen
+  /// commit is overwritten, a later one refused.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written, `.busy` when another process writes it for
-  ///   longer than a second, or when 256 transactions were dropped within a minute.
+  /// - Throws: ``/CofferPlatform/StoreError`` if the vault's file cannot be written; `.busy` if another process writes it
+  ///   for over a second, or if 256 transactions were dropped within a minute.
   package static func settle(_ transaction: TransactionID, in place: VaultPlace) throws(StoreError) -> TransactionOutcome {
     let database = try place.rows(patience: patience)
     let now = Milliseconds.count(Date())
@@ -47,10 +46,9 @@ package enum DecidedTransactions {
     return outcome
   }
 
-  /// Drops the records of `transactions` that both stores have durably. Ids that are not there are ignored, and where none is,
-  /// nothing is written.
+  /// Drops the records of `transactions` that both stores hold durably. Ignores missing ids, and writes nothing for them.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written.
+  /// - Throws: ``/CofferPlatform/StoreError`` if the vault's file cannot be written.
   package static func forget(_ transactions: [TransactionID], in place: VaultPlace) throws(StoreError) {
     let database = try place.rows(patience: patience)
     let recorded = try database.read { () throws(StoreError) in

@@ -4,18 +4,17 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 package import SystemPackage
 
-/// The content of a name for an export, of an expired item too.
+/// The content of a name for an export, even if expired.
 package enum StoredContent: Sendable {
   case absent
-  /// Another program made it so: Coffer's own items always have a value.
+  /// Made by another program: Coffer's own items always have a value.
   case withoutValue
   case form(SecretForm)
 }
 
-/// A new vault that is made of items of another: with no key, slot or id of it, and no former content of an item.
 package enum ExportedVault {
-  /// Makes one at `target`, which `fill` gives its items and returns how many. On a server it stands there, without items and
-  /// opened by `credentials` alone, until it has them; this machine then remembers it in `pins`.
+  /// Makes a vault with the items that `fill` adds and counts. On a server it is visible without items, opened by
+  /// `credentials` alone, until they are there; this machine then remembers it in `pins`.
   static func make(
     at target: VaultPlace, of vault: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
     pins: FilePath?, _ fill: (OpenVault) throws(StoreError) -> Int
@@ -45,7 +44,7 @@ package enum ExportedVault {
     return count
   }
 
-  /// Makes one from items that another reader has, such as an agent.
+  /// Makes a vault from items of another reader, such as an agent.
   ///
   /// - Parameters:
   ///   - found: the descriptions of the items, then of their fields.
@@ -86,14 +85,13 @@ package enum ExportedVault {
     return metas
   }
 
-  /// The error for a service without an item.
   package static func noItems(of service: String, _ vault: VaultPlace) -> StoreError {
     StoreError(
       .notFound, "no item is of this service", key: service, place: vault.description, cure: "check its spelling")
   }
 }
 
-/// Elements in pieces that are asked for or sent at once: few enough for a message, and so many that one exchange is worth it.
+/// Elements in batches: few enough for a message, and enough to be worth an exchange.
 package struct TransferBatches<Element>: Sequence {
   private let elements: [Element]
   private let bytes: (Element) -> Int
@@ -101,7 +99,7 @@ package struct TransferBatches<Element>: Sequence {
   private static var most: Int { 1024 }
   private static var mostBytes: Int { 1 << 20 }
 
-  /// - Parameter bytes: how many bytes an element has, roughly.
+  /// - Parameter bytes: the approximate size of an element.
   package init(_ elements: [Element], bytes: @escaping (Element) -> Int) {
     self.elements = elements
     self.bytes = bytes

@@ -1,4 +1,4 @@
-// A vault by itself needs one import.
+// A vault alone needs one import.
 
 @_exported public import struct CofferMemory.SecretBytes
 @_exported public import enum CofferMemory.SecretMemory

@@ -5,19 +5,18 @@ internal import CofferVaultRows
 internal import Synchronization
 internal import SystemPackage
 
-/// A vault that several stores share, one for each service: unlocked once for all of them, and locked for all.
+/// A vault shared by several stores, one per service, all unlocked and locked together.
 final class HeldVault: Sendable {
   private enum Held: ~Copyable, Sendable {
     case locked(LockedVault)
     case unlocked(UnlockedVault)
   }
 
-  /// Where the vault is.
   let vaultPlace: VaultPlace
-  /// The same, for messages.
+  /// For messages.
   var place: String { vaultPlace.description }
   private let held: Mutex<Held>
-  /// Told whenever the vault was locked or unlocked. The owners are the stores.
+  /// Triggered when the vault was locked or unlocked. The owners are the stores.
   let access = Handler<Void>()
 
   init(locked vault: LockedVault) {
@@ -40,7 +39,7 @@ final class HeldVault: Sendable {
       let vault: LockedVault? =
         switch held {
         case .locked(let vault): vault
-        // The child of a fork has no keys. That it opens its parent's database throws, which says what to do.
+        // The child of a fork has no keys. Opening its parent's database throws an error that says what to do.
         case .unlocked(let vault): vault.core.isInherited ? vault.core.locked : nil
         }
       guard let vault, let given = credentials.take() else { return }
@@ -53,9 +52,8 @@ final class HeldVault: Sendable {
     if let core = held.withLock({ held in Self.core(held) }) { drop(core) }
   }
 
-  /// Holds the vault locked from now on, if it still holds `core`.
   private func drop(_ core: VaultCore) {
-    // The old core is closed outside of the mutex: closing waits for running calls, and a call may be asking this vault.
+    // Closed outside the mutex: closing waits for running calls, and a call may be asking this vault.
     let dropped = held.withLock { held -> Held? in
       guard Self.core(held) === core else { return nil }
       let dropped = consume held
@@ -82,9 +80,9 @@ final class HeldVault: Sendable {
     return core
   }
 
-  /// The error to throw for one of `core`, which is locked from now on where the error says that it is of no more use.
+  /// The error to throw for one of `core`, after locking the vault if the error ends its use.
   func lapsed(_ core: VaultCore, _ error: StoreError) -> StoreError {
-    // Locked by another thread in between, or of no more use: either way unlocking is what helps.
+    // Locked by another thread in between, or no longer usable: either way unlocking helps.
     guard error.isEndOfUse || (error.kind == .locked && !core.isOpen) else { return error }
     drop(core)
     guard error.isEndOfUse else { return error }
@@ -95,11 +93,9 @@ final class HeldVault: Sendable {
 }
 
 extension StoreError {
-  /// Whether it says that an open vault is of no more use.
   fileprivate var isEndOfUse: Bool { kind == .closed || kind == .moved }
 }
 
 extension VaultCore {
-  /// The vault as it is once its keys are gone.
   var locked: LockedVault { LockedVault(place, header, options) }
 }

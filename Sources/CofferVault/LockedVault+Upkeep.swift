@@ -7,25 +7,25 @@ public import SystemPackage
 
 /// A backup just made.
 public struct BackupReport: Sendable, Equatable {
-  /// The vault it is of.
+  /// The id of the vault.
   public let id: VaultID
-  /// The commit it holds, as its file says; authenticated once the backup is unlocked.
+  /// The commit it holds, according to the file; authenticated once the backup is unlocked.
   public let generation: UInt64
 }
 
 extension LockedVault {
-  /// Writes a copy of the vault as it is at this moment to a new file at `target`, while others go on writing. Every record
-  /// stays sealed, the same slots open the copy, and no secret is needed.
+  /// Copies the vault's current state to a new file at `target`, while others may write. Every record stays sealed, the same
+  /// slots open the copy, and no secret is needed.
   ///
-  /// The copy is one file for its owner alone. It appears under its name once it is complete, durable, and was opened and found
-  /// to be this vault; its folder may be any that this user can write.
+  /// The copy is one file, private to its owner, in any folder that this user can write. It appears under its name once
+  /// complete, durable, and found to be this vault.
   ///
   /// - Parameters:
   ///   - target: the new file.
-  ///   - progress: called now and then with the pages of the file that are copied and their total.
+  ///   - progress: receives the number of copied pages and the total.
   /// - Throws: `StoreError` `.alreadyExists` (nothing is replaced), `.denied`, `.noSpace`, `.readOnly`, `.busy`, `.damaged`,
-  ///   `.io`, and what ``checkAge()`` throws, as a backup of an older copy would be taken for one of the vault; nothing is left
-  ///   behind then.
+  ///   `.io`, and the errors of ``checkAge()``, because a backup of an older copy could pass for one of the vault. Leaves
+  ///   nothing behind.
   public func backup(
     to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
@@ -47,17 +47,17 @@ extension LockedVault {
   }
 }
 
-/// This machine's memory of a vault, and of its place.
+/// This machine's memory of a vault and its place.
 public struct PinMemory: Sendable, Equatable {
-  /// The vault expected at this path; nil when none was seen here.
+  /// The vault expected at this path; nil if none was seen here.
   public let expected: VaultID?
-  /// The newest generation seen of the vault that stands there; nil when it was never seen.
+  /// The newest generation seen of the vault at this place; nil if it was never seen.
   public let seen: UInt64?
-  /// The newest generation that this machine wrote; nil when it wrote none.
+  /// The newest generation that this machine wrote; nil if it wrote none.
   public let own: UInt64?
-  /// The newest key that was seen of it, as an invitation for others; nil when it was never seen.
+  /// The newest key seen of the vault, as an invitation for others; nil if it was never seen.
   public let invitation: Invitation?
-  /// Of a mirror, when it was last known to be of the vault's newest commit; else nil.
+  /// When a mirror was last known to hold the vault's newest commit; nil for other vaults.
   public let refreshed: Date?
 }
 
@@ -86,11 +86,11 @@ extension LockedVault {
       refreshed: place.isMirror ? Milliseconds.date(record.refreshed) : nil)
   }
 
-  /// Compares the vault with this machine's memory of it, as far as possible without a key: it notices an older copy of the file
-  /// that was put back, unless it was written to since. Changes nothing.
+  /// Compares the vault with this machine's memory, as far as possible without a key. Detects an older copy put back in
+  /// place unless it was written to since. Changes nothing.
   ///
-  /// - Throws: `StoreError` `.rolledBack`, `.replaced`; `.damaged` for an unreadable pin or a vault without a state; `.denied`,
-  ///   `.io`.
+  /// - Throws: `StoreError` `.rolledBack`, `.replaced`, `.damaged` for an unreadable pin or a vault without a state,
+  ///   `.denied`, `.io`.
   public func checkAge() throws(StoreError) {
     let pins = try pinWatch()
     let database = try place.rowsToRead()
@@ -98,8 +98,8 @@ extension LockedVault {
     try check(database.read { () throws(StoreError) in try StatedAge(database) }, pins)
   }
 
-  /// Has SQLite check every page of the file, without a key. Only ``UnlockedVault/verify(progress:)`` checks the content of sound
-  /// pages. Changes nothing.
+  /// Has SQLite check every page of the file, without a key. Only ``UnlockedVault/verify(progress:)`` checks the content of
+  /// sound pages. Changes nothing.
   ///
   /// - Throws: `StoreError` `.damaged`; the errors of ``open(_:options:)``.
   package func checkPages() throws(StoreError) {
@@ -110,7 +110,7 @@ extension LockedVault {
     }
   }
 
-  /// The watch over this vault; nil where the options name no folder of pins. To be made before the file is looked at.
+  /// Nil if the options name no folder of pins. Must be called before the file is read.
   func pinWatch() throws(StoreError) -> PinWatch? {
     guard let folder = options.pins, let vault = VaultSalt(id.bytes) else { return nil }
     guard !place.isMirror else {
@@ -121,7 +121,7 @@ extension LockedVault {
     return try PinWatch(folder, vault: vault, place: place)
   }
 
-  /// Checks the numbers in the clear of the vault's file, or of a copy just made of it.
+  /// Checks the plaintext numbers of the vault's file or of a new copy.
   func check(_ stated: StatedAge, _ pins: PinWatch?) throws(StoreError) {
     try VaultOptions(pins: nil, expected: id).check(stated.vault, at: place)
     try options.check(generation: stated.generation, at: place)
@@ -131,20 +131,18 @@ extension LockedVault {
 }
 
 extension LockedVault {
-  /// Mends what can be mended: a copy of the header from the other one, and a state that is gone or unreadable from the records
-  /// that open. The vault as it was is kept in a file beside it where anything may be lost.
+  /// Repairs a copy of the header from the other one, and a missing or unreadable state from the records that open. Keeps
+  /// the old vault in a file beside it if anything may be lost.
   ///
   /// - Parameters:
   ///   - credentials: what opens the vault.
-  ///   - rebuilding: whether the state is rebuilt although it is readable, where the records do not fit it: what does not open
-  ///     is dropped, and what does is believed. A vault that is whole is left as it is.
-  ///   - acceptingOlderKey: whether the vault may be repaired although its header is older than one that this machine, or the
-  ///     header's own copy, knows: with that header, secrets that were removed since open the vault again.
-  ///   - confirm: asked, before anything changes, whether that is meant where nobody said so: it is given the slots that come
-  ///     back.
-  /// - Throws: `StoreError` `.rolledBack` for such a header when nobody accepted it; `.tampered` when records, digests or log do
-  ///   not fit a readable state and nobody asked for rebuilding; what ``unlock(with:)`` throws; `.damaged` when too little is
-  ///   left.
+  ///   - rebuilding: whether to rebuild a readable state that does not fit the records: keeps records that open, drops the
+  ///     others. An intact vault is left alone.
+  ///   - acceptingOlderKey: whether to accept a header older than one known to this machine or to the header's own copy.
+  ///     Secrets removed since then open the vault again.
+  ///   - confirm: asked before any change unless `acceptingOlderKey` is true; receives the slots that come back.
+  /// - Throws: `StoreError` `.rolledBack` for such a header if not accepted; `.tampered` if records, digests or log do not
+  ///   fit a readable state and `rebuilding` is false; the errors of ``unlock(with:)``; `.damaged` if too little is left.
   public func repair(
     with credentials: consuming Credentials, rebuilding: Bool = false, acceptingOlderKey: Bool = false,
     confirm: ([VaultStatus.Slot]) -> Bool = { _ in false }

@@ -3,28 +3,27 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// A vault that nothing has unlocked: its file was found sound as far as can be told without a key. It hands out nothing.
+/// A locked vault, found sound as far as possible without a key. It hands out nothing.
 public struct LockedVault: Sendable {
-  /// Where it is.
+  /// The place of the vault.
   public let place: VaultPlace
   /// The vault's id.
   public let id: VaultID
   /// The format version of the file.
   public let formatVersion: Int
-  /// The slots, in the order of their ids.
+  /// The slots, ordered by id.
   public let slots: [SlotSummary]
   /// What unlocking compares the vault with.
   public var options: VaultOptions
 
-  /// Opens the vault at `place`, changing nothing.
+  /// Opens the vault at `place` without changing it.
   ///
-  /// A program that keeps its vault in the standard place calls `Places.standard().openVault()` instead, which has the options of
-  /// that place. Without pins an older copy of the file that is put back opens like the newest: whoever wants that says
-  /// ``VaultOptions/withoutPins``.
+  /// For a vault in the standard place, call `Places.standard().openVault()`, which has that place's options.
+  /// ``VaultOptions/withoutPins`` accepts an older copy put in place of the file.
   ///
-  /// - Throws: `StoreError` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of
-  ///   the file or its folder), `.unsupported` and `.unreachable` (a server), `.io`, and `.replaced` for another vault than
-  ///   `options` expect.
+  /// - Throws: `StoreError` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or
+  ///   kind of the file or its folder), `.unsupported` and `.unreachable` (a server), `.io`, and `.replaced` for another
+  ///   vault than `options` expect.
   public static func open(
     _ place: VaultPlace, options: VaultOptions
   ) throws(StoreError) -> LockedVault {
@@ -44,20 +43,20 @@ public struct LockedVault: Sendable {
     slots = header.slots.map(\.summary)
   }
 
-  /// Unlocks with the first slot that `credentials` open. Blocks for Argon2id (about 0.3 s) where a passphrase is tried.
+  /// Unlocks with the first slot that `credentials` open. Blocks for Argon2id (about 0.3 s) if it tries a passphrase.
   ///
   /// - Throws: `StoreError` `.wrongSecret`, `.noCredentials`, `.tampered`, `.damaged`, `.kdfMemory`; against the pin or the
-  ///   options `.rolledBack`, `.forked`, `.replaced`, `.unproven` (a recipient sees the vault for the first time and nobody said
-  ///   which to expect); and what ``open(_:options:)`` throws.
+  ///   options `.rolledBack`, `.forked`, `.replaced`, `.unproven` (a recipient's first sight of the vault without an
+  ///   expected id); and the errors of ``open(_:options:)``.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options))
   }
 
-  /// Unlocks the vault although this machine's pin refuses it, and expects this vault in this state from now on: for a backup put
-  /// back or a vault replaced knowingly, and where the pin itself is damaged.
+  /// Unlocks the vault although this machine's pin rejects it, and expects it in this state from now on. For a deliberate
+  /// restore or replacement, or a damaged pin.
   ///
-  /// - Throws: what ``unlock(with:)`` throws, but never `.rolledBack`, `.forked`, `.replaced` or `.damaged` because of the pin;
-  ///   the errors of writing the pin, which here are the point; `.incomplete` when the options name no folder of pins.
+  /// - Throws: the errors of ``unlock(with:)``, except `.rolledBack`, `.forked`, `.replaced` and `.damaged` because of the
+  ///   pin; the errors of writing the pin; `.incomplete` if the options name no folder of pins.
   public func unlockAcceptingPin(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     try place.checkIsNoMirror()
     guard options.pins != nil else {
@@ -66,18 +65,18 @@ public struct LockedVault: Sendable {
     return UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options, trust: .pinIsAccepted))
   }
 
-  /// Unlocks the vault, for the first time on this machine or at this place, and remembers it from now on.
+  /// Unlocks the vault for the first time on this machine or at this place, and remembers it.
   ///
-  /// An invitation in the options or in the identity's file proves the vault, and so does the slot of another secret than a
-  /// recipient's. Where nothing does, somebody may compare what `confirm` is given with what one who has the vault sees, such as
-  /// the first 32 digits of its mark. No other call accepts such a vault. Everything that is known of it must still hold, this
-  /// machine's pin too.
+  /// An invitation in the options or in the identity's file proves the vault, as does the slot of a secret other than a
+  /// recipient's. Without proof, a person can compare the argument of `confirm` with what a member sees, such as the first
+  /// 32 digits of the mark. No other call accepts an unproven vault. Everything known of the vault must still hold,
+  /// including this machine's pin.
   ///
   /// - Parameters:
   ///   - credentials: what opens the vault.
-  ///   - confirm: whether the vault is the right one; asked once, and only where nothing proves it.
-  /// - Throws: what ``unlock(with:)`` throws, `.unproven` also where `confirm` says no; the errors of writing the pin, which here
-  ///   are the point; `.incomplete` when the options name no folder of pins.
+  ///   - confirm: whether the vault is the right one; asked once, and only without proof.
+  /// - Throws: the errors of ``unlock(with:)``, with `.unproven` also if `confirm` returns false; the errors of writing the
+  ///   pin; `.incomplete` if the options name no folder of pins.
   public func join(
     with credentials: consuming Credentials, confirm: (Invitation) -> Bool = { _ in false }
   ) throws(StoreError) -> UnlockedVault {

@@ -4,12 +4,12 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 public import SystemPackage
 
-/// A backup on its way to become a vault again: a private copy of it, found sound as far as can be told without a key. The copy
-/// goes with this value.
+/// A private copy of a backup, found sound as far as possible without a key, to restore. The copy is removed with this
+/// value.
 public struct RestorableBackup: ~Copyable {
-  /// The vault it is of.
+  /// The id of the vault.
   public let id: VaultID
-  /// The slots of its time, which open it.
+  /// The slots at the time of the backup, which open it.
   public let slots: [SlotSummary]
   private let file: FilePath
   private let place: VaultPlace
@@ -17,11 +17,11 @@ public struct RestorableBackup: ~Copyable {
   /// The copy: the draft, or a file in it.
   private let copy: FilePath
 
-  /// Copies the backup `file` beside the vault that is, was or will be at `place`; for a place on a server beside the backup. It
-  /// may be any vault in a file that nobody has open.
+  /// Copies the backup `file` beside the vault at `place`, which may be missing, or beside the backup if `place` is on a
+  /// server. Accepts any vault in a file that no program has open.
   ///
-  /// - Throws: `StoreError` `.io` (no such file), `.inUse`, and the errors of ``LockedVault/open(_:options:)``; for a place on a
-  ///   server also `.denied`, if others could replace files in the backup's folder.
+  /// - Throws: `StoreError` `.io` (no such file), `.inUse`, and the errors of ``LockedVault/open(_:options:)``; for a place
+  ///   on a server also `.denied` if others could replace files in the backup's folder.
   public init(_ file: FilePath, toRestoreAt place: VaultPlace) throws(StoreError) {
     let found: VaultPlace
     let neighbor: FilePath
@@ -32,7 +32,7 @@ public struct RestorableBackup: ~Copyable {
       found = .file(neighbor)
     }
     let draft = try Draft(beside: neighbor)
-    // SQLite works in private folders only, and a backup may be in any.
+    // SQLite works in private folders only; a backup may be in any folder.
     let copy = found.path == nil ? try TrustedPath.makePrivateFolder(draft.path).appending(Draft.nameInFolder) : draft.path
     try PrivateCopy.take(file, as: copy)
     let locked: LockedVault
@@ -51,29 +51,29 @@ public struct RestorableBackup: ~Copyable {
     self.copy = copy
   }
 
-  /// Puts the backup in the place of the vault, whose content is kept in a file beside it.
+  /// Replaces the vault with the backup and keeps the old content in a file beside it.
   ///
-  /// The backup is unlocked and verified throughout before anything changes. Its items then become the vault's next commit, with
-  /// a generation above all that this machine has seen, and under a new key: programs that have the vault open see it as a
-  /// rotation. A file that stood there and is no readable vault is moved aside. On a server all of that is one commit, in which
-  /// what was there is kept in a schema of its own.
+  /// Unlocks and verifies the backup before any change. Its items become the vault's next commit, with a generation above
+  /// all that this machine has seen and under a new key; programs with the open vault see a rotation. A file at the place
+  /// that is no readable vault is moved aside. On a server all of this is one commit, which keeps the old content in a
+  /// schema of its own.
   ///
-  /// The vault keeps the slots that it has now, so that nobody who was removed since the backup comes back: what stands there is
-  /// opened for that, with `credentials` or with `present`. Where it cannot be opened, the backup's slots open the vault again.
+  /// The vault keeps its present slots, so a member removed since the backup does not come back. For this, `credentials` or
+  /// `present` open the present vault. If neither does, the backup's slots open the vault again.
   ///
   /// - Parameters:
   ///   - credentials: what opens the backup.
-  ///   - present: what opens the vault that stands there, where `credentials` do not.
+  ///   - present: what opens the present vault, if `credentials` do not.
   ///   - options: where this machine remembers the vault, and takes turns with passphrases.
-  ///   - replacing: whether another vault may be replaced, and not only an older state of the same one be put back.
-  ///   - acceptingOlderKey: whether the backup's slots may open the vault although its key was changed since the backup, or the
-  ///     backup's key is of another history: whoever was removed since has a way in again.
-  ///   - confirm: asked, before anything changes, whether that is meant where nobody said so: it is given the backup's slots.
-  ///   - progress: called with the number of records verified and their total.
-  /// - Throws: `StoreError` `.otherVault` (another vault stands there), `.rolledBack` and `.forked` for what `acceptingOlderKey`
-  ///   accepts, `.unproven` for a backup that only a recipient's key opens and nothing proves, what unlocking and verifying a
-  ///   vault throws, `.busy`, `.noSpace`; the vault is as it was then, unless it is `.outcomeUnknown`, or the message says that
-  ///   the backup is in its place and may be lost with the power, or under which name the vault is kept.
+  ///   - replacing: whether the backup may replace another vault.
+  ///   - acceptingOlderKey: whether the backup's slots may open the vault although its key changed since, or the backup's
+  ///     key is of another history. Members removed since regain access.
+  ///   - confirm: asked before any change unless `acceptingOlderKey` is true; receives the backup's slots.
+  ///   - progress: receives the number of verified records and the total.
+  /// - Throws: `StoreError` `.otherVault` (at the place), `.rolledBack` and `.forked` for what `acceptingOlderKey` accepts,
+  ///   `.unproven` for an unproven backup that only a recipient's key opens, the errors of unlocking and verifying a vault,
+  ///   `.busy`, `.noSpace`. The vault is unchanged unless it is `.outcomeUnknown`, or the message says that the backup is in
+  ///   place and may be lost in a power failure, or under which name the vault is kept.
   public consuming func restore(
     with credentials: consuming Credentials, present: consuming Credentials = Credentials(), options: VaultOptions,
     replacing: Bool = false, acceptingOlderKey: Bool = false, confirm: ([VaultStatus.Slot]) -> Bool = { _ in false },
@@ -99,7 +99,7 @@ public struct RestorableBackup: ~Copyable {
     do throws(StoreError) {
       return try Restoration(backup, rows, place, options, consent, invitations: invitations).run(others, items: items)
     } catch {
-      // Asked here, where nobody waits for the vault's lock, and nothing has been changed.
+      // Asked here, where nobody waits for the vault's lock and nothing has changed.
       guard error.remedy == .acceptOlderKey, !acceptingOlderKey, confirm(backup.slots.summaries) else { throw error }
       consent.acceptingOlderKey = true
       return try Restoration(backup, rows, place, options, consent, invitations: invitations).run(again, items: items)
@@ -114,7 +114,7 @@ extension RestorableBackup {
     return kinds.joined(separator: ", ")
   }
 
-  /// The vault may open with another secret than the backup, and both may have to be given.
+  /// Vault and backup may need different secrets, and both may have to be given.
   private static func wrongSecret(_ opening: String, _ file: FilePath) -> StoreError {
     StoreError(
       .wrongSecret,
@@ -126,7 +126,7 @@ extension RestorableBackup {
 }
 
 extension StoreError {
-  /// The same error of a file whose private copy was worked on: the copy is gone when the error is read.
+  /// The same error about the original file: the private copy is gone when the error is read.
   func naming(_ file: FilePath, insteadOf copy: FilePath) -> StoreError {
     guard let place, place.hasPrefix(copy.string) else { return self }
     return StoreError(

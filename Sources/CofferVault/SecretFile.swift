@@ -5,24 +5,24 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 package import SystemPackage
 
-/// Reads secrets from files and descriptors straight into guarded memory: no buffer of the language or of the C library sees
-/// them.
+/// Reads secrets from files and descriptors straight into guarded memory, past the buffers of the language and the C
+/// library.
 package enum SecretFile {
-  /// Bytes of a passphrase, at most: the limit of a vault.
+  /// In bytes: the limit of a vault.
   package static let largestPassphrase = 1024
-  /// Bytes of a key file, at most: a photo fits, a disk image does not.
+  /// In bytes: a photo fits, a disk image does not.
   package static let largestKey = KeyFile.largest
-  /// Bytes of a recovery code with its comment lines, at most.
+  /// In bytes: a recovery code with its comment lines.
   package static let largestToken = 4096
-  /// Bytes of an identity with all the invitations that it may have, at most.
+  /// In bytes: an identity with the maximum number of invitations.
   package static let largestIdentity = 16_384
 
-  /// The content of the file at `path`. That others can read it is noted in the log `coffer`. A named pipe is waited for: see
-  /// open(2).
+  /// The content of the file at `path`. A file that others can read is noted in the log `coffer`. Waits for a named pipe:
+  /// see open(2).
   ///
-  /// - Parameter warning: whether its mode says who can read it. Where a list of access rights does, the group's bits are the
-  ///   list's mask.
-  /// - Throws: `.io(ENOENT)` where there is none, `.denied`, and what ``read(_:limit:what:)`` throws.
+  /// - Parameter warning: whether the mode shows who can read the file. With an access list, the group's bits are the list's
+  ///   mask.
+  /// - Throws: `.io(ENOENT)` if there is none, `.denied`, and the errors of ``read(_:limit:what:)``.
   package static func content(of path: FilePath, limit: Int, what: String, warning: Bool = true) throws(StoreError) -> SecretBytes
   {
     let descriptor = coffer_open(path.string, O_RDONLY | O_CLOEXEC, 0)
@@ -38,7 +38,6 @@ package enum SecretFile {
     return try read(descriptor, limit: limit, what: what, place: path.string)
   }
 
-  /// Notes in the log `coffer` that others can read the file at `path`, where they can.
   package static func warn(ofFileAt path: FilePath) {
     var facts = stat()
     if path.withPlatformString({ stat($0, &facts) }) == 0 { warn(path, facts) }
@@ -51,9 +50,9 @@ package enum SecretFile {
 
   /// Everything that `descriptor` delivers.
   ///
-  /// - Throws: `.tooLarge` past `limit` bytes, so that `/dev/zero` ends too; `.io` for what cannot be read.
+  /// - Throws: `.tooLarge` past `limit` bytes, which ends `/dev/zero` too; `.io` if it is not readable.
   package static func read(_ descriptor: Int32, limit: Int, what: String, place: String) throws(StoreError) -> SecretBytes {
-    // The lesser one first: a file system may let a file say that it is as large as a number can be.
+    // The minimum first: a file may claim the largest possible size, and the sum would overflow.
     var buffer = try empty(min(limit, expectedSize(descriptor)) + 1)
     var count = 0
     while true {
@@ -93,7 +92,7 @@ package enum SecretFile {
     return larger
   }
 
-  /// `read(2)`, again when a signal came in between.
+  /// `read(2)`, repeated after a signal.
   package static func readOnce(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     var got: Int
     repeat {
@@ -102,7 +101,7 @@ package enum SecretFile {
     return got
   }
 
-  // Whoever opened the descriptor may have made it non-blocking; a secret is worth waiting for.
+  // The descriptor's opener may have made it non-blocking; a secret is worth waiting for.
   private static func isWaitedFor(_ descriptor: Int32) -> Bool {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&waiting, 1, -1) >= 0 || errno == EINTR

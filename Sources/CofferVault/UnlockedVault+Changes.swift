@@ -6,20 +6,19 @@ internal import CofferVaultRows
 public import FoundationEssentials
 internal import SystemPackage
 
-/// A change to one item, as one of several that happen together.
+/// A change to one item, for ``UnlockedVault/apply(_:)``.
 public enum ItemChange: Sendable {
   /// Stores a value under the name, as ``UnlockedVault/set(_:for:if:keeping:)`` does.
   case set(SecretForm, for: ItemName, if: WriteCondition = .always, keeping: Int? = nil)
-  /// Gives an item or field, expired or not, another label, content type, attributes and expiry, and leaves its value. It counts
-  /// as a write: the revision grows, and `keeping` is as for `set`. Fails with ``/CofferPlatform/StoreError/Kind/notFound`` where
-  /// there is none.
+  /// Gives an item or field, expired or not, another label, content type, attributes and expiry, and leaves its value.
+  /// Counts as a write: the revision grows, and `keeping` works as in `set`. Fails with
+  /// ``/CofferPlatform/StoreError/Kind/notFound`` if the item is missing.
   case describe(ItemName, as: ItemMetadata, if: WriteCondition = .always, keeping: Int? = nil)
-  /// Removes the item or field of that name, as ``UnlockedVault/remove(_:if:keptUntil:)`` does; does nothing where there is none,
-  /// unless the condition asks for one.
+  /// Removes the item or field, as ``UnlockedVault/remove(_:if:keptUntil:)`` does. Does nothing if it is missing, unless the
+  /// condition requires it.
   case remove(ItemName, if: WriteCondition = .always, keptUntil: Date? = nil)
-  /// Gives an item, expired or not, another name, with its fields, its former contents and its dates; the condition is about what
-  /// has that name already. Fails with ``/CofferPlatform/StoreError/Kind/notFound`` where there is no such item. A field gets the
-  /// name of a field.
+  /// Renames an item, expired or not, with its fields, former contents and dates. The condition applies to the new name.
+  /// Fails with ``/CofferPlatform/StoreError/Kind/notFound`` if the item is missing. A field gets the name of a field.
   case move(ItemName, to: ItemName, if: WriteCondition = .absent)
 
   /// The item that changes.
@@ -40,20 +39,19 @@ public enum ItemChange: Sendable {
 extension UnlockedVault {
   /// Makes all of `changes` in one transaction, or none.
   ///
-  /// - Returns: what a listing now says of each item that was set or moved, in order.
-  /// - Throws: `StoreError` `.ambiguous` for a name given twice, and what ``set(_:for:if:keeping:)`` throws; nothing has changed
-  ///   then, unless it is `.outcomeUnknown`.
+  /// - Returns: the new listing of each item that was set or moved, in order.
+  /// - Throws: `StoreError` `.ambiguous` for a name given twice, and the errors of ``set(_:for:if:keeping:)``. Only
+  ///   `.outcomeUnknown` may leave a change.
   @discardableResult
   public borrowing func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
     try checkNames(of: changes)
     return try core.write { (vault, sealed) throws(StoreError) in try vault.items.apply(changes, &sealed) }
   }
 
-  /// Writes all of `changes` as ``apply(_:)`` does, up to the commit, and takes them back: whoever asks a person or a server for
-  /// what is stored next hears before that whether it can be stored. Nothing has changed afterwards, and nobody is told of
-  /// anything.
+  /// Performs ``apply(_:)`` up to the commit, then rolls back. Call it before asking a person or a server for the content,
+  /// to learn whether the vault can store it. Changes nothing and notifies nobody.
   ///
-  /// - Throws: what ``apply(_:)`` throws, `.noSpace` and `.readOnly` among it, but for `.outcomeUnknown`.
+  /// - Throws: the errors of ``apply(_:)`` except `.outcomeUnknown`, including `.noSpace` and `.readOnly`.
   public borrowing func rehearse(_ changes: [ItemChange]) throws(StoreError) {
     try checkNames(of: changes)
     try core.rehearse { (vault, sealed) throws(StoreError) in _ = try vault.items.apply(changes, &sealed) }
@@ -68,14 +66,14 @@ extension UnlockedVault {
     }
   }
 
-  /// Removes `name` where `condition` holds, an item with its fields; false when there was nothing.
+  /// Removes `name`, an item with its fields, if `condition` holds; false if there was nothing.
   ///
   /// - Parameters:
-  ///   - name: the item, or the field.
-  ///   - condition: what must be so for the removal to happen.
-  ///   - date: until when it can be brought back, by ``undelete(_:)``; `.distantFuture` for good. Where it is nil, all that is
-  ///     known of its past goes as well, also where it was deleted before, and so does what ends with a session in any case.
-  /// - Throws: `StoreError` `.conflict` when the item is not at the revision that the condition names, and what writing throws.
+  ///   - name: the item or field.
+  ///   - condition: the condition for the removal.
+  ///   - date: until when ``undelete(_:)`` can restore it; `.distantFuture` forever. Nil also removes its history, even if
+  ///     it was deleted earlier. An item that ends with a session always loses its history.
+  /// - Throws: `StoreError` `.conflict` if the item is not at the condition's revision, and the errors of writing.
   @discardableResult
   public borrowing func remove(
     _ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil
@@ -90,7 +88,6 @@ extension UnlockedVault {
 }
 
 extension ItemTable {
-  /// Makes all of `changes` within a write transaction, and returns what a listing now says of each item that was set or moved.
   fileprivate func apply(_ changes: [ItemChange], _ sealed: inout Change) throws(StoreError) -> [VaultItem] {
     var items: [VaultItem] = []
     for change in changes {
@@ -101,7 +98,7 @@ extension ItemTable {
     return items
   }
 
-  /// Makes one change within a write transaction that has not touched its item before.
+  /// Must be the transaction's first change to its item.
   fileprivate func apply(_ itemChange: ItemChange, _ change: inout Change) throws(StoreError) -> VaultItem? {
     switch itemChange {
     case .set(let form, let name, let condition, let keeping):
@@ -122,12 +119,12 @@ extension ItemTable {
   }
 }
 
-/// What a store of one service does, for whoever holds the vault for several services at once.
+/// The operations of a one-service store, for a holder of the vault that serves several services.
 extension UnlockedVault {
   /// Several values of `service` from one moment.
   ///
-  /// - Parameter mostBytes: bytes of all values together, at most.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more; nothing is handed out then.
+  /// - Parameter mostBytes: the maximum bytes of all values.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` above that; no value is returned.
   package borrowing func load(
     _ names: [String], service: String, mostBytes: Int = .max
   ) throws(StoreError) -> [Reading<Vault>] {
@@ -136,7 +133,6 @@ extension UnlockedVault {
     }
   }
 
-  /// Whether `service` has an item of that name, expired or not.
   package borrowing func contains(_ name: String, service: String) throws(StoreError) -> Bool {
     let item = try ItemName(service: service, account: name)
     return try core.read { (vault) throws(StoreError) in
@@ -144,7 +140,7 @@ extension UnlockedVault {
     }
   }
 
-  /// The version of the item of that name, expired or not; ``RecordVersion/absent`` where there is none.
+  /// Expired or not; ``RecordVersion/absent`` if there is none.
   package borrowing func version(of name: String, service: String) throws(StoreError) -> RecordVersion {
     let item = try ItemName(service: service, account: name)
     return try core.read { (vault) throws(StoreError) in
@@ -152,7 +148,7 @@ extension UnlockedVault {
     }
   }
 
-  /// The items of `service` that a logout removes, expired ones too, with their versions from one moment.
+  /// Includes expired items, with their versions from one moment.
   package borrowing func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
     try core.read { (vault) throws(StoreError) in
       try vault.sessionItems(service: service)
@@ -161,8 +157,8 @@ extension UnlockedVault {
 
   /// Applies a batch of `service` in one transaction, or nothing.
   ///
-  /// - Parameter check: throws where the batch is no longer wanted. Asked under the vault's lock: who has given the batch up by
-  ///   then has not been able to record that since, and who gives it up later will find it committed.
+  /// - Parameter check: throws if the batch is no longer wanted. Runs under the vault's lock: a caller that gave up before
+  ///   cannot record that afterwards, and one that gives up later finds the batch committed.
   package borrowing func commit(
     _ batch: Batch<Vault>, service: String, if check: () throws(StoreError) -> Void = { () throws(StoreError) in }
   ) throws(StoreError) {

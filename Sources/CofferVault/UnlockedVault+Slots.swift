@@ -11,16 +11,16 @@ extension UnlockedVault {
     }
   }
 
-  /// Adds a slot for `credentials`, whatever they hold: a passphrase, a passphrase and a key file together, a generated key file,
-  /// a recovery code, or an identity. The vault's key stays as it is.
+  /// Adds a slot for a passphrase, a passphrase and a key file together, a generated key file, a recovery code, or an
+  /// identity. The vault's key does not change.
   ///
   /// - Parameters:
   ///   - credentials: what will open the slot.
   ///   - label: a name for people, at most 64 bytes.
   ///   - cost: the Argon2id cost of a passphrase, at least the vault's floor; nil measures this machine.
   /// - Returns: the new slot.
-  /// - Throws: `StoreError` `.tooLarge` (16 slots, a label), `.unfitSecret` (a cost below the floor, a key file that was not
-  ///   generated and comes alone), `.kdfMemory`, `.busy`, `.noSpace`; nothing has changed then, unless it is `.outcomeUnknown`.
+  /// - Throws: `StoreError` `.tooLarge` (16 slots, or the label), `.unfitSecret` (a cost below the floor, or a key file
+  ///   alone that was not generated), `.kdfMemory`, `.busy`, `.noSpace`. Only `.outcomeUnknown` may leave a change.
   @discardableResult
   public borrowing func addSlot(
     _ credentials: consuming Credentials, label: String = "", cost: PassphraseCost? = nil
@@ -34,10 +34,9 @@ extension UnlockedVault {
     }
   }
 
-  /// Adds a slot for a recipient, who opens the vault with the identity that `recipient` belongs to. Nobody else learns that
-  /// identity, including this process.
+  /// Adds a slot that opens with the identity of `recipient`, which this process does not learn.
   ///
-  /// - Throws: as ``addSlot(_:label:cost:)``, and `.damaged` for a recipient that is no public key.
+  /// - Throws: the errors of ``addSlot(_:label:cost:)``, and `.damaged` if the recipient is no public key.
   @discardableResult
   public borrowing func addSlot(_ recipient: Recipient, label: String = "") throws(StoreError) -> SlotSummary {
     try core.refreshed { (vault) throws(StoreError) in
@@ -47,7 +46,7 @@ extension UnlockedVault {
     }
   }
 
-  /// Gives a slot another label, of at most 64 bytes.
+  /// Gives a slot another label of at most 64 bytes.
   ///
   /// - Throws: `StoreError` `.notFound`, `.tooLarge`, `.busy`, `.noSpace`.
   public borrowing func relabelSlot(_ id: SlotSummary.ID, to label: String) throws(StoreError) {
@@ -60,16 +59,16 @@ extension UnlockedVault {
     }
   }
 
-  /// Removes a slot by giving the vault a new key that is not sealed to it: what opened the slot opens nothing that is in the
-  /// file from now on. A copy of the file made before still opens with it.
+  /// Removes a slot by giving the vault a new key that is not sealed to it. The slot's secret opens nothing in the file from
+  /// now on, but still opens older copies.
   ///
-  /// Removing the slot that this vault was unlocked with locks it: later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
+  /// Removing the slot that unlocked this vault locks it: later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
   ///
   /// - Parameters:
   ///   - id: the slot.
-  ///   - shown: all slots that somebody was shown before; nil where one that was added since stays too.
-  ///   - progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: `StoreError` `.notFound`, `.lastSlot`, and what ``rotate(only:shown:progress:)`` throws.
+  ///   - shown: all slots a person reviewed; nil also keeps slots added since.
+  ///   - progress: receives the number of resealed records and the total.
+  /// - Throws: `StoreError` `.notFound`, `.lastSlot`, and the errors of ``rotate(only:shown:progress:)``.
   @discardableResult
   public borrowing func removeSlot(
     _ id: SlotSummary.ID, shown: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
@@ -85,23 +84,23 @@ extension UnlockedVault {
     }
   }
 
-  /// Gives the vault a new key, seals every record under it, and seals it to all slots or to those in `only`; what opens them is
-  /// not needed. Other processes that have the vault open go on without asking, unless their slot is left out.
+  /// Gives the vault a new key, reseals every record under it, and seals it to all slots or to those in `only`, without
+  /// their secrets. Other processes with the open vault continue unless their slot is left out.
   ///
-  /// Whoever once could read the vault's memory knows nothing of what it holds from now on. Whoever could write may have added a
-  /// slot: look at ``slots()`` first, and give those that you saw as `shown`, or name in `only` those that you know.
+  /// A reader of the vault's past memory learns nothing of its later content. An attacker with write access may have added a
+  /// slot: review ``slots()`` first, and pass the reviewed ones as `shown` or the known ones as `only`.
   ///
-  /// One transaction: interrupted at any point, it leaves the vault as it was or as it will be. Afterwards the file is rewritten,
-  /// so that nothing is left in it that the old key opens; where another program keeps reading it, a later write does that.
+  /// An interruption leaves the vault as before or as after. The file is then rewritten, so the old key opens nothing in it;
+  /// if another program keeps reading it, a later write does that.
   ///
   /// - Parameters:
-  ///   - only: the slots that go on opening the vault; nil for all of them, also one that another program adds meanwhile.
-  ///   - shown: all slots that somebody was shown before; nil where nobody was.
-  ///   - progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: `StoreError` `.notFound`, `.conflict` (other slots than those of `shown`, or one of `only` changed meanwhile),
-  ///   `.lastSlot` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice), `.busy`, `.noSpace`;
-  ///   nothing has changed then, unless it is `.outcomeUnknown`. `.damaged` also when the key was changed, and damaged pages keep
-  ///   what the old one opens in the file: the message says so.
+  ///   - only: the slots that keep opening the vault; nil for all, including one added meanwhile.
+  ///   - shown: all slots a person reviewed; nil without a review.
+  ///   - progress: receives the number of resealed records and the total.
+  /// - Throws: `StoreError` `.notFound`, `.conflict` (other slots than those of `shown`, or one of `only` changed
+  ///   meanwhile), `.lastSlot` (no slot given), `.tampered` (also for what otherwise only ``verify(progress:)`` notices),
+  ///   `.busy`, `.noSpace`. Only `.outcomeUnknown` may leave a change, and `.damaged` if its message says that damaged pages
+  ///   keep content under the old key.
   @discardableResult
   public borrowing func rotate(
     only: [SlotSummary.ID]? = nil, shown: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
@@ -121,20 +120,19 @@ extension UnlockedVault {
     }
   }
 
-  /// Gives a passphrase slot, the one in use unless `slot` names another, a new secret: a passphrase, or a passphrase and a key
-  /// file. The old passphrase is not asked for, so that a recovery code can replace one that was forgotten.
+  /// Gives a passphrase slot a new secret: a passphrase, or a passphrase and a key file. The old passphrase is not needed,
+  /// so a recovery code can replace a forgotten one.
   ///
-  /// Other processes that were unlocked with this slot are locked; those with other slots go on.
+  /// Locks other processes that were unlocked with this slot; those with other slots continue.
   ///
   /// - Parameters:
   ///   - credentials: the new secret.
   ///   - slot: the slot; nil for the one in use.
   ///   - cost: the Argon2id cost, at least the vault's floor; nil measures this machine.
   ///   - key: whether the vault gets a new key too.
-  ///   - progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: `StoreError` `.notFound`, `.unfitSecret` (the slot, or the new secret, has no passphrase; a cost below the floor),
-  ///   `.kdfMemory`, and what ``rotate(only:shown:progress:)`` throws; nothing has changed then, unless it is
-  ///   `.outcomeUnknown`.
+  ///   - progress: receives the number of resealed records and the total.
+  /// - Throws: `StoreError` `.notFound`, `.unfitSecret` (the slot or the new secret has no passphrase, or a cost below the
+  ///   floor), `.kdfMemory`, and the errors of ``rotate(only:shown:progress:)``. Only `.outcomeUnknown` may leave a change.
   @discardableResult
   public borrowing func changePassphrase(
     to credentials: consuming Credentials, ofSlot slot: SlotSummary.ID? = nil, cost: PassphraseCost? = nil,
@@ -155,16 +153,15 @@ extension UnlockedVault {
     }
   }
 
-  /// What becomes of the vault's key when a passphrase changes.
+  /// The treatment of the vault's key when a passphrase changes.
   public enum KeyChange: Sendable {
     /// A new key: an old passphrase with an old copy of the file opens no later content.
     case renewed
-    /// The same key. Quick in a large vault, and enough when nobody knows the old passphrase: with it, an old copy of the file
-    /// gives away the key that is still in use.
+    /// The same key. Fast in a large vault, and enough if nobody knows the old passphrase: with it, an old copy of the file
+    /// reveals the key still in use.
     case kept
   }
 
-  /// Runs `body` over the vault as it is now; locks the vault when `body` says that its slot is gone.
   private borrowing func changingKey(
     _ body: (OpenVault) throws(StoreError) -> (Bool, SlotReport)
   ) throws(StoreError) -> SlotReport {

@@ -9,13 +9,13 @@ extension UnlockedVault {
   /// Adds all of `items` in one transaction, or none.
   ///
   /// - Parameters:
-  ///   - items: what to add, items and fields in any order; a name given twice is refused.
-  ///   - duplicates: what becomes of an item whose name is taken.
-  ///   - keeping: how many former contents a new item keeps from now on.
-  ///   - isTrial: only look what would happen.
-  ///   - progress: told how many items are sealed, before each next one.
-  /// - Throws: `StoreError` `.alreadyExists` (named, with ``DuplicatePolicy/refuse``), `.ambiguous` (a name given twice),
-  ///   `.tooLarge`, `.invalidName`, and what writing throws; nothing has changed then, unless it is `.outcomeUnknown`.
+  ///   - items: items and fields in any order, each name once.
+  ///   - duplicates: how to treat taken names.
+  ///   - keeping: how many former contents a new item keeps.
+  ///   - isTrial: whether only to report the effects.
+  ///   - progress: receives the number of sealed items before each next one.
+  /// - Throws: `StoreError` `.alreadyExists` (names the item; ``DuplicatePolicy/refuse``), `.ambiguous` (a name given
+  ///   twice), `.tooLarge`, `.invalidName`, and the errors of writing. Only `.outcomeUnknown` may leave a change.
   public borrowing func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, keeping: Int = 0, isTrial: Bool = false,
     progress: (Int) -> Void = { _ in }
@@ -26,7 +26,7 @@ extension UnlockedVault {
     return try core.write { (vault, change) throws(StoreError) in
       let report = try vault.items.transfer.plan(items, duplicates)
       let kept = Set(report.kept)
-      // A field can be made once its item is there.
+      // A field needs its item first.
       let ordered = items.filter(\.name.field.isEmpty) + items.filter { !$0.name.field.isEmpty }
       for (index, item) in ordered.enumerated() where !kept.contains(item.name) {
         progress(index)
@@ -36,14 +36,14 @@ extension UnlockedVault {
     }
   }
 
-  /// Lends each item with its value to `body`, expired ones too, by name: for an export.
+  /// Lends each item with its value to `body`, by name, for an export. Includes expired items.
   ///
   /// - Parameters:
-  ///   - withFields: whether each field is lent too, after its item.
-  ///   - withoutValue: is called for an item that has none, which another program may have made; Coffer's own always have one.
-  ///   - body: is called with each other item and its value.
-  /// - Throws: `StoreError` `.damaged` for an item without a value, which names it, where nobody asked to be told of it;
-  ///   `.conflict` for one that was deleted meanwhile; what the closures throw.
+  ///   - withFields: whether to lend each item's fields after it.
+  ///   - withoutValue: receives an item without a value, which only other programs make.
+  ///   - body: receives each other item and its value.
+  /// - Throws: `StoreError` `.damaged` for an item without a value if `withoutValue` is nil, `.conflict` for an item deleted
+  ///   meanwhile, and the errors of the closures.
   public borrowing func forEachItem(
     withFields: Bool = false,
     withoutValue: ((VaultItem) throws -> Void)? = nil, _ body: (VaultItem, SecretForm) throws -> Void
@@ -68,9 +68,9 @@ extension UnlockedVault {
     }
   }
 
-  /// What is stored under `names`, of one moment.
+  /// The contents of `names` from one moment.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for values of more than `mostBytes` together.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` above `mostBytes` of values.
   package borrowing func contents(of names: [ItemName], mostBytes: Int) throws(StoreError) -> [StoredContent] {
     try core.read { (vault) throws(StoreError) in
       var (contents, bytes) = ([StoredContent](), 0)
@@ -93,22 +93,21 @@ extension UnlockedVault {
     }
   }
 
-  /// Writes a new vault to `target` that holds the items of this one with their fields, or those of some services, as they are at
-  /// this moment, and opens with `credentials`: with no key, slot or id of this vault, and no former content of an item. The
-  /// items keep their own ids.
+  /// Exports the current items and fields, or those of some services, to a new vault that opens with `credentials`. It holds
+  /// no key, slot, id or former content of this vault. The items keep their ids.
   ///
-  /// The file is for its owner alone, complete once it has its name; its folder may be any that this user can write. Of a place
-  /// on a server this machine remembers the new vault, where this one's options name a folder of pins.
+  /// The file is private to its owner and appears under its name once complete, in any folder that this user can write. This
+  /// machine remembers a new vault on a server if this vault's options name a folder of pins.
   ///
   /// - Parameters:
-  ///   - target: where the new vault will be.
-  ///   - services: whose items; nil for all.
+  ///   - target: the place of the new vault.
+  ///   - services: the services to export; nil for all.
   ///   - credentials: what will open the new vault.
   ///   - cost: the Argon2id cost of a passphrase.
   ///   - label: a name for its slot.
-  /// - Returns: how many items it holds.
-  /// - Throws: `StoreError` `.alreadyExists`, `.notFound` (a service without items), and what creating a vault throws; nothing is
-  ///   left behind then.
+  /// - Returns: the number of exported items.
+  /// - Throws: `StoreError` `.alreadyExists`, `.notFound` (a service without items), and the errors of creating a vault.
+  ///   Leaves nothing behind.
   public borrowing func export(
     to target: VaultPlace, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,
     label: String = ""
@@ -119,13 +118,11 @@ extension UnlockedVault {
     }
   }
 
-  /// Brings `file`, the mirror of this vault on this machine, up to the vault's newest commit, or makes it: an ordinary vault
-  /// file with the same sealed rows, of one commit, which the same slots open. ``/CofferVaultRows/VaultPlace/mirror(_:)`` reads
-  /// it while the server cannot be reached.
+  /// Creates or refreshes `file`, this machine's mirror of the vault: an ordinary vault file of one commit with the same
+  /// sealed rows and slots. ``/CofferVaultRows/VaultPlace/mirror(_:)`` reads it while the server is unreachable.
   ///
-  /// The copy is verified throughout before it takes the mirror's place, all at once; until then, and after an error, the mirror
-  /// is as it was. This machine remembers of which commit it is. A mirror that is whole and of the newest commit is not written
-  /// again.
+  /// The verified copy replaces the mirror atomically; after an error the mirror is unchanged. This machine remembers the
+  /// mirror's commit. An intact mirror of the newest commit is not rewritten.
   ///
   /// ```swift
   /// let vault = try LockedVault.open("postgresql://db.example.com/team#main", options: options).unlock(with: credentials)
@@ -134,13 +131,12 @@ extension UnlockedVault {
   /// ```
   ///
   /// - Parameters:
-  ///   - file: the mirror, in a folder that is this user's alone. Nothing is replaced there but a mirror of this vault that this
-  ///     machine made.
-  ///   - progress: called with how many records are copied.
-  /// - Throws: `StoreError` `.rolledBack` and `.forked` for a vault that is older than the mirror, or another history;
-  ///   `.replaced` for the mirror of another vault; `.alreadyExists` for what is no mirror of this machine's; `.unsupported` for
-  ///   a vault in a file; `.incomplete` when the options name no folder of pins; `.inUse` where a program has the mirror open as
-  ///   a vault; `.busy`, `.noSpace`, `.denied`, and what reading the vault throws.
+  ///   - file: the mirror, in a folder private to this user. Replaces only this machine's mirror of this vault.
+  ///   - progress: receives the number of copied records and the total.
+  /// - Throws: `StoreError` `.rolledBack` and `.forked` for a vault older than the mirror or of another history; `.replaced`
+  ///   for another vault's mirror; `.alreadyExists` for a file that is no mirror of this machine; `.unsupported` for a vault
+  ///   in a file; `.incomplete` if the options name no folder of pins; `.inUse` if a program has the mirror open as a vault;
+  ///   `.busy`, `.noSpace`, `.denied`, and the errors of reading the vault.
   @discardableResult
   public borrowing func mirror(
     to file: FilePath, progress: (Int, Int) -> Void = { _, _ in }
@@ -148,15 +144,16 @@ extension UnlockedVault {
     try core.run { (vault) throws(StoreError) in try Mirroring(of: vault, to: file).run(progress) }
   }
 
-  /// Does what ``mirror(to:progress:)`` does at once, whenever another machine has committed, and each `interval`, until the
-  /// subscription ends or the vault is locked. A server that goes away is waited for. A tenth of the time is spent on it, unless
-  /// one refresh takes longer than six seconds.
+  /// Runs ``mirror(to:progress:)`` now, after each commit of another machine, and every `interval`, until the subscription
+  /// ends or the vault is locked. Waits for an unreachable server. Takes at most a tenth of the time, unless one refresh
+  /// takes longer than six seconds.
   ///
   /// - Parameters:
   ///   - file: the mirror.
-  ///   - interval: how often the server is asked of whose commits nothing is heard: it may keep that to itself.
-  ///   - told: is called after each refresh, with its error where it failed; on another thread.
-  /// - Throws: `StoreError` `.unsupported` for a vault in a file; `.unreachable`, and what connecting to the server throws.
+  ///   - interval: the time between polls, because a server may withhold news of commits.
+  ///   - told: receives the result of each refresh, on another thread.
+  /// - Throws: `StoreError` `.unsupported` for a vault in a file, `.unreachable`, and the errors of connecting to the
+  ///   server.
   public borrowing func keepMirror(
     at file: FilePath, lookingEvery interval: Duration = .seconds(60),
     _ told: @escaping @Sendable (Result<MirrorReport, StoreError>) -> Void
@@ -164,20 +161,19 @@ extension UnlockedVault {
     try MirrorKeeper(core, file: file, lookingEvery: interval, told).start()
   }
 
-  /// Takes over what is newer in `other`: another vault, a copy of this one that went its own way, or a backup. It is not
-  /// changed. A copy of this vault must have a key of its history.
+  /// Takes over newer items from `other`: another vault, a diverged copy of this one, or a backup. `other` does not change.
+  /// A copy of this vault must have a key of its history.
   ///
-  /// An item or field of both is one that has the same id in both, or else the same name. Of two contents the one stays whose
-  /// vault alone knows the other, as a former content of its own; else the one whose value is newer by ``VaultItem/written``,
-  /// then by ``VaultItem/modified``, and of one time by its bytes. That is a conflict. The one that loses is kept as a former
-  /// content, the newest of those that both had. Where both are the same, the later write gives the times and the id. A rename
-  /// there is followed where it is the later one; a content with 64 attributes has no room for the time of it, and
-  /// ``MergeReport/undated`` tells which name stays then. What was deleted in one vault stays deleted where it was not changed
-  /// later in the other. A deletion is of an id: what has another one is something else, whatever its name. Where that leaves two
-  /// items with one name, one of them gets a number behind it. Logins and what else ends with a session are left out.
+  /// Items and fields match by id, or else by name. Of two contents, one wins if its vault alone knows the other as a former
+  /// content. Otherwise it is a conflict: the newer ``VaultItem/written`` wins, then the newer ``VaultItem/modified``, then
+  /// the order of the bytes. The loser becomes the newest former content. For equal contents, the later write gives the
+  /// times and the id. The later rename wins. A content with 64 attributes has no room for the time of its rename;
+  /// ``MergeReport/undated`` says which name stays. An item deleted in one vault stays deleted unless the other changed it
+  /// later. A deletion applies to an id, whatever the name. If two items end up with one name, one of them gets a number
+  /// appended. Logins and other items that end with a session are left out.
   ///
-  /// Once each of two vaults has merged the other they have the same items, but for what ``MergeReport/leftOut`` names. A second
-  /// merge changes nothing. What was removed for good leaves no trace: where the other vault has it, it comes back.
+  /// Once two vaults have merged each other, they have the same items, except those in ``MergeReport/leftOut``. A second
+  /// merge changes nothing. A permanent removal leaves no trace: if the other vault has the item, it comes back.
   ///
   /// ```swift
   /// let report = try vault.merge(laptop, keeping: 10)
@@ -186,15 +182,16 @@ extension UnlockedVault {
   ///
   /// - Parameters:
   ///   - other: the vault to read.
-  ///   - keeping: how many former contents are kept at least of an item or field that is written; 0 for none, nil for as many as
-  ///     in either vault.
-  ///   - date: until when an item that was deleted there can be brought back here; nil where it goes for good.
-  ///   - isTrial: only look what would happen.
-  ///   - acceptingOlderKey: whether a copy of this vault under an older key is merged: see ``checkCopy(_:acceptingOlderKey:)``.
-  ///   - isLeftOut: whether an item of either vault takes no part.
-  ///   - progress: told how many items were compared, and of how many.
-  /// - Throws: what reading `other`, ``checkCopy(_:acceptingOlderKey:)`` and writing here throw; nothing has changed then, unless
-  ///   it is `.outcomeUnknown`.
+  ///   - keeping: the minimum number of former contents to keep of each written item or field; nil for as many as in either
+  ///     vault.
+  ///   - date: until when an item deleted in `other` can be restored here; nil deletes it for good.
+  ///   - isTrial: whether only to report the effects.
+  ///   - acceptingOlderKey: whether to merge a copy of this vault under an older key: see
+  ///     ``checkCopy(_:acceptingOlderKey:)``.
+  ///   - isLeftOut: whether to leave out an item of either vault.
+  ///   - progress: receives the number of compared items and the total.
+  /// - Throws: the errors of reading `other`, of ``checkCopy(_:acceptingOlderKey:)`` and of writing here. Only
+  ///   `.outcomeUnknown` may leave a change.
   public borrowing func merge(
     _ other: borrowing UnlockedVault, keeping: Int? = nil, keptUntil date: Date? = .distantFuture, isTrial: Bool = false,
     acceptingOlderKey: Bool = false, leavingOut isLeftOut: (VaultItem) -> Bool = { _ in false },

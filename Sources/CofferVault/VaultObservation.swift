@@ -6,12 +6,10 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
-/// The state of a vault store that is observed.
 final class VaultObservation: Sendable {
-  /// The items as observers know them.
   struct Known {
     var generation: UInt64
-    /// The last row of the log, and the header, which a new key makes another one.
+    /// The last row of the log, and the digest of the header, which changes with the key.
     var logged: UInt64
     var header: Digest32
     var versions: [String: RecordVersion]
@@ -20,9 +18,8 @@ final class VaultObservation: Sendable {
   /// The result of a look: a later commit than the known one.
   fileprivate struct Survey {
     enum Items {
-      /// All that there are.
       case all([String: RecordVersion])
-      /// Those that changed, each once, in the order of their last changes; without a version where they are gone.
+      /// The changed items, each once, in the order of their last changes; the version is nil for a removed item.
       case changed([(name: String, version: RecordVersion?)])
     }
 
@@ -31,10 +28,10 @@ final class VaultObservation: Sendable {
     let items: Items
   }
 
-  /// Held from before a commit until it is reported, so that reports have the order of the commits. Nil while the vault cannot be
-  /// read, and before the first look.
+  /// Locked from before a commit until its report, to keep reports in order. Nil while the vault cannot be read, and before
+  /// the first look.
   let known = Mutex<Known?>(nil)
-  /// The knowledge is from before the vault was locked.
+  /// The knowledge predates a lock of the vault.
   let isStale = Atomic<Bool>(false)
   let isScheduled = Atomic<Bool>(false)
   let queue = DispatchQueue(label: "coffer.vault", qos: .utility)
@@ -49,12 +46,10 @@ final class VaultObservation: Sendable {
     }
   }
 
-  /// The feed, if anybody ever asked for it.
   var feed: ChangeFeed? { made.withLock { $0 } }
 }
 
 extension VaultStore {
-  /// Runs `body`, which commits and returns its changes, and notifies observers.
   func telling(
     with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout CofferVault.Change) throws(StoreError) -> [String: CofferStorage.Change.Cause]
@@ -67,8 +62,8 @@ extension VaultStore {
     try observation.known.withLock { (known) throws(StoreError) in
       var (others, own) = (VaultObservation.Survey?.none, [String: RecordVersion]())
       let done = try write(with: companion) { (vault, change) throws(StoreError) in
-        // Under the lock of writers: nobody comes between this survey and the commit. The commit stands even if the survey fails;
-        // the next look finds the rest.
+        // The writers' lock keeps others out until the commit. The commit stands even if the survey fails; the next look
+        // finds the rest.
         if known != nil { do throws(StoreError) { others = try vault.items.survey(service, since: known) } catch {} }
         let done = try body(vault, &change)
         own = try vault.items.versions(done.keys, service: service, after: change)
@@ -79,12 +74,12 @@ extension VaultStore {
       guard !changes.isEmpty else { return }
       feed.send(.changes(changes))
       for name in done.keys { known?.versions[name] = own[name] }
-      // As above. Later commits by others are not taken for this store's.
+      // As above. Later commits by others are not mistaken for this store's.
       do throws(StoreError) { try follow(&known) } catch {}
     }
   }
 
-  /// Takes note that this store's own commit is known, where nobody has committed since.
+  /// Records this store's own commit as known unless others committed since.
   private func follow(_ known: inout VaultObservation.Known?) throws(StoreError) {
     guard let last = known?.generation else { return }
     let (now, logged) = try read { (vault) throws(StoreError) in (vault.view.state.generation, vault.view.state.logSequence) }
@@ -93,7 +88,7 @@ extension VaultStore {
     known?.logged = logged
   }
 
-  /// Tells that reads may give something else, because the vault was locked or unlocked.
+  /// Reports that reads may give other results after locking or unlocking.
   func tellAccess() {
     guard let feed = observation.feed, feed.isObserved else { return }
     observation.isStale.store(true, ordering: .relaxed)
@@ -121,7 +116,7 @@ extension VaultStore {
       }
     }
     observation.isStale.store(true, ordering: .relaxed)
-    // At once: any commit after the subscription is new.
+    // Immediately, so any commit after the subscription is new.
     try look(isFirst: true)
     return watch
   }
@@ -135,15 +130,15 @@ extension VaultStore {
     }
   }
 
-  /// Finds commits by others, also those in progress: the log's file is written before a commit can be seen, and the commit
-  /// itself causes no event. A writer holds the lock of writers until its commit: once this process gets the lock, the commit can
-  /// be read.
+  /// Finds commits by others, even unfinished ones: the log's file is written before a commit is visible, and the commit
+  /// itself causes no event. A writer holds the writers' lock until its commit, so once this process gets the lock, the
+  /// commit is readable.
   ///
-  /// - Parameter pauses: after which it looks again if there can be no such lock.
+  /// - Parameter pauses: the pauses between looks without the lock.
   private func lookWithWriters(_ pauses: ArraySlice<DispatchTimeInterval>) {
     var obstacle: StoreError.Kind?
     do throws(StoreError) {
-      // At once: commits that can be seen already may be those of another process than the one that caused the event.
+      // Immediately, because visible commits may come from another process than the event.
       try look()
       try look { (last) throws(StoreError) in
         do throws(StoreError) {
@@ -158,7 +153,7 @@ extension VaultStore {
       return lookAgain(after: Self.pause, pauses)
     }
     switch obstacle {
-    // A process that was stopped during a commit may continue at any time.
+    // A process stopped during a commit may continue at any time.
     case .busy: lookAgain(after: Self.pause, pauses)
     case .readOnly: if let pause = pauses.first { lookAgain(after: pause, pauses.dropFirst()) }
     default: break
@@ -169,17 +164,15 @@ extension VaultStore {
     observation.queue.asyncAfter(deadline: .now() + pause) { [weak self] in self?.lookWithWriters(pauses) }
   }
 
-  /// Finds commits by others. After a commit of this store, looking costs two reads of the state.
+  /// Finds commits by others. After a commit of this store, this costs two reads of the state.
   private func look(isFirst: Bool = false) throws(StoreError) {
     try look(isFirst: isFirst) { (last) throws(StoreError) in
       try read { (vault) throws(StoreError) in try vault.items.survey(service, since: last) }
     }
   }
 
-  /// Reports the findings of `survey`.
-  ///
-  /// - Parameter isFirst: whether it is the first look of the watch, before which nobody was notified.
-  /// - Throws: the failure of a server for now. The next call reports what was missed.
+  /// - Parameter isFirst: whether nobody was notified before.
+  /// - Throws: the temporary failure of a server. The next call reports what was missed.
   private func look(
     isFirst: Bool = false, _ survey: (VaultObservation.Known?) throws(StoreError) -> VaultObservation.Survey?
   ) throws(StoreError) {
@@ -190,7 +183,7 @@ extension VaultStore {
         guard let found = try survey(known) else { return }
         let changes = Self.take(found, &known)
         if !changes.isEmpty { observation.feed?.send(.changes(changes)) }
-        // An observer that read after the last change of access may have read before a commit that this look takes for known.
+        // An observer may have read after the last change of access, but before a commit that this look counts as known.
         if !wasKnown, !isFirst { observation.feed?.send(.access) }
       } catch {
         guard held.vaultPlace.url == nil || ![.unreachable, .busy].contains(error.kind) else { throw error }
@@ -202,13 +195,13 @@ extension VaultStore {
   }
 
   private static var pause: DispatchTimeInterval { .milliseconds(500) }
-  /// Who cannot write cannot have the lock: a commit takes some disk writes, each of some milliseconds, or of seconds on a busy
+  /// Without write access there is no lock: a commit takes several disk writes, each of milliseconds, or seconds on a busy
   /// disk.
   private static var pauses: ArraySlice<DispatchTimeInterval> {
     [.milliseconds(20), .milliseconds(500), .seconds(5), .seconds(30)]
   }
 
-  /// Replaces the knowledge by `found`.
+  /// Replaces the knowledge with `found`.
   ///
   /// - Returns: the changes; none if nothing was known.
   private static func take(
@@ -240,7 +233,6 @@ extension VaultStore {
 }
 
 extension ItemTable {
-  /// The versions of those of `names` that there are.
   fileprivate func versions(_ names: [String], service: String) throws(StoreError) -> [String: RecordVersion] {
     var versions: [String: RecordVersion] = [:]
     for name in names {
@@ -250,7 +242,7 @@ extension ItemTable {
     return versions
   }
 
-  /// The versions of those of `names` that there will be once `change` is committed.
+  /// The versions of the items that exist after the commit of `change`.
   fileprivate func versions(
     _ names: some Sequence<String>, service: String, after change: CofferVault.Change
   ) throws(StoreError) -> [String: RecordVersion] {
@@ -264,7 +256,7 @@ extension ItemTable {
     return versions
   }
 
-  /// The items of `service`, unless the vault is still at the commit that `last` is of.
+  /// The items of `service`, unless the vault is still at the commit of `last`.
   fileprivate func survey(
     _ service: String, since last: VaultObservation.Known?
   ) throws(StoreError) -> VaultObservation.Survey? {
@@ -277,7 +269,7 @@ extension ItemTable {
       generation: state.generation, logged: state.logSequence, header: view.headerDigest, items: items ?? .all([:]))
   }
 
-  /// The changes in the log since `last`, in its order; nil if it has other entries than those about items, or more than
+  /// The changes in the log since `last`, in order; nil if it has entries that are not about items, or more than
   /// ``mostFollowed``.
   private func followed(
     _ service: String, since last: VaultObservation.Known
@@ -286,7 +278,7 @@ extension ItemTable {
     guard last.header == view.headerDigest, view.state.logSequence >= first else { return nil }
     let count = view.state.logSequence - first
     guard count <= Self.mostFollowed else { return nil }
-    // By index, how many rows back its last change is: the newest row comes first.
+    // The distance of each index's last change from the end; the newest row comes first.
     var (indexes, rows, isOfItems) = ([RecordIndex: Int](), 0, true)
     try VaultLog(view).forEach(last: Int(count)) { (_, entry) in
       rows += 1
@@ -318,10 +310,10 @@ extension ItemTable {
     return found.sorted { $0.row > $1.row }.map { ($0.name, $0.version) }
   }
 
-  /// Rows of the log that are followed: each is read by itself, which for more takes longer than a listing of few items.
+  /// Each row is read separately; more take longer than a short listing.
   private static var mostFollowed: UInt64 { 64 }
 
-  /// The effects of `batch`: a removal of a missing item has none.
+  /// Removing a missing item has no effect.
   func effects(of batch: Batch<Vault>, service: String) throws(StoreError) -> [String: CofferStorage.Change.Cause] {
     var effects: [String: CofferStorage.Change.Cause] = [:]
     for (account, write) in batch.writes {

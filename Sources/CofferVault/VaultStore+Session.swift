@@ -5,10 +5,10 @@ internal import CofferVaultRows
 
 // Reads the sealed descriptions of items for a logout, and no value.
 extension VaultStore {
-  /// The service whose items these are.
+  /// The service of these items.
   public var part: String { service }
 
-  /// The version of the item `name`, of an expired one too; `.absent` where there is none.
+  /// The version of the item `name`, expired or not; `.absent` if there is none.
   public func version(of name: String) throws(StoreError) -> RecordVersion {
     let item = try ItemName(service: service, account: name)
     return try read { (vault) throws(StoreError) in

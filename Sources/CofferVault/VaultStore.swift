@@ -4,13 +4,13 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// The vault as a store: the items of one service, addressed by account. It holds the vault locked or unlocked; while it is
-/// locked every call throws ``/CofferPlatform/StoreError/Kind/locked``.
+/// The vault as a store: the items of one service, addressed by account. Holds the vault locked or unlocked; while it is
+/// locked, every call throws ``/CofferPlatform/StoreError/Kind/locked``.
 public final class VaultStore: Store {
   /// Serves the vault's route.
   public typealias R = Vault
 
-  /// The service whose items these are: an app's domain.
+  /// The service of these items: an app's domain.
   public let service: String
   /// The vault's path.
   public let place: String
@@ -24,7 +24,7 @@ public final class VaultStore: Store {
     try self.init(service: service, held: HeldVault(locked: vault))
   }
 
-  /// A store over an unlocked vault, which it takes over.
+  /// A store that takes over an unlocked vault.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
   public convenience init(service: String, vault: consuming UnlockedVault) throws(StoreError) {
@@ -38,7 +38,7 @@ public final class VaultStore: Store {
     held.access.add(self) { [weak self] in self?.tellAccess() }
   }
 
-  /// A store of the items of another service in the same vault. Both are unlocked and locked together.
+  /// A store of another service's items in the same vault. Both are unlocked and locked together.
   ///
   /// ```swift
   /// let mail = try store.store(ofService: "smtp.example.com")
@@ -49,29 +49,27 @@ public final class VaultStore: Store {
 
   deinit { observation.feed?.end() }
 
-  /// Unlocks, for all stores of this vault; does nothing when the vault is unlocked already. Blocks for Argon2id where a
-  /// passphrase is tried, and other calls with it: until it returns they could only be told that the vault is locked.
+  /// Unlocks all stores of this vault; does nothing if they are. Blocks for Argon2id if it tries a passphrase, along with
+  /// all other calls, which could only fail as locked.
   ///
-  /// - Throws: what ``LockedVault/unlock(with:)`` throws; ``/CofferPlatform/StoreError/Kind/afterFork`` in the child of a fork,
-  ///   where the vault was unlocked as it was forked.
+  /// - Throws: the errors of ``LockedVault/unlock(with:)``; ``/CofferPlatform/StoreError/Kind/afterFork`` in a forked child
+  ///   of a process with the vault unlocked.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) {
     try held.unlock(with: credentials)
   }
 
-  /// Waits for running calls, then wipes the keys, for all stores of this vault. Does nothing when the vault is locked already.
+  /// Waits for running calls, then wipes the keys for all stores of this vault. Does nothing if it is locked.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/reentrant`` inside an update closure, which the wait would be for.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/reentrant`` inside an update closure, which it would wait for.
   public func lock() throws(StoreError) {
     try Reentrancy.check(place)
     held.lock()
   }
 
-  /// Whether calls are answered.
+  /// Whether the vault is unlocked.
   public var isUnlocked: Bool { held.isUnlocked }
 
-  /// Runs `body` in one read transaction of the unlocked vault.
-  ///
-  /// - Parameter name: the item that it concerns, if one.
+  /// - Parameter name: the item concerned, if any.
   func read<Result: Sendable>(
     about name: ItemName? = nil, _ body: (OpenVault) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -81,7 +79,6 @@ public final class VaultStore: Store {
     }
   }
 
-  /// Runs `body` in one write transaction of the unlocked vault.
   func write<Result: Sendable>(
     with companion: (any CompanionWrites)? = nil, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -91,7 +88,7 @@ public final class VaultStore: Store {
 }
 
 extension VaultStore {
-  /// The value of the item `name`; nil when there is none.
+  /// The value of the item `name`; nil if there is none.
   public func load(_ name: String) throws(StoreError) -> SecretForm? {
     let item = try ItemName(service: service, account: name)
     return try read(about: item) { (vault) throws(StoreError) in
@@ -119,7 +116,7 @@ extension VaultStore {
     }
   }
 
-  /// Stores `form` as the item `name`, or removes the item where there is no form.
+  /// Stores `form` as the item `name`, or removes the item if `form` is nil.
   public func save(_ form: SecretForm?, for name: String) throws(StoreError) {
     let item = try ItemName(service: service, account: name)
     try telling { (vault, change) throws(StoreError) in
@@ -129,7 +126,7 @@ extension VaultStore {
     }
   }
 
-  /// Read, change and write in one SQLite transaction.
+  /// Reads, changes and writes in one SQLite transaction.
   public func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
     let item = try ItemName(service: service, account: name)
     try telling { (vault, change) throws(StoreError) in
@@ -141,9 +138,9 @@ extension VaultStore {
     }
   }
 
-  /// All of `batch` in one SQLite transaction, or nothing. A vault decides transactions and is never prepared.
+  /// Commits all of `batch` in one SQLite transaction, or nothing. A vault decides transactions and is never prepared.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` when a `decision` is given.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a `decision`.
   public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
     guard decision == nil else {
       throw StoreError(
@@ -157,15 +154,14 @@ extension VaultStore {
     }
   }
 
-  /// Changes to the items of ``service``: commits of this process through this store as they are made, all others once the
-  /// vault's files change. While the vault is locked, changes by others have no names; unlocking and locking send
-  /// ``ChangeFeed/Event/access``.
+  /// Changes to the items of ``service``: commits through this store immediately, all others once the vault's files change.
+  /// While the vault is locked, changes by others have no names; unlocking and locking send ``ChangeFeed/Event/access``.
   public var changes: ChangeFeed { observation.feed(of: self) }
 
-  /// The vault's record of transactions, which anybody can read without a key.
+  /// The vault's record of transactions, readable without a key.
   public var decisions: DecisionLookup? { DecidedTransactions.lookup }
 
-  /// A vault on a server shares its transactions with what else is in that database.
+  /// A vault on a server shares its transactions with the rest of the database.
   public var sharesTransactions: Bool { held.vaultPlace.url != nil }
 
   /// Drops the record of a decided transaction.

@@ -14,20 +14,20 @@ package struct Author: Sendable, Equatable {
     self.program = program
   }
 
-  /// The author of a new entry: this process, unless it acts for another one.
+  /// The author of a new entry: this process, or the author it acts for.
   static var current: Author {
     represented ?? Author(user: UInt32(getuid()), process: UInt32(getpid()), program: name)
   }
 
   @TaskLocal private static var represented: Author?
 
-  // The program's name, never its path. It is cached, because a transaction may have many entries.
+  // The program's name, never its path. Cached, because a transaction may have many entries.
   private static let name: String = {
     let place = CommandLine.arguments.first ?? ""
     return place.split(separator: "/").last.map(String.init) ?? ""
   }()
 
-  /// Runs `body`, which changes vaults at the author's request: the log names the author.
+  /// Runs `body`, which changes vaults at the author's request, and logs the author.
   package func represented<Answer>(_ body: () throws(StoreError) -> Answer) throws(StoreError) -> Answer {
     // `withValue` rethrows untyped errors, so they are passed as a result.
     let outcome: Result<Answer, StoreError> = Self.$represented.withValue(self) {

@@ -5,7 +5,6 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// Changes the descriptions of items, but not their values. Called within a transaction.
 struct ItemDescribing {
   let items: ItemTable
   private var view: VerifiedView { items.view }

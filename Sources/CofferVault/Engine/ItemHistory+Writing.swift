@@ -26,7 +26,6 @@ extension ItemHistory {
     }
   }
 
-  /// Restores the last kept deletion of `name`, an item with the fields that were deleted with it.
   func undelete(_ name: ItemName, _ change: inout Change) throws(StoreError) -> VaultItem {
     let index = items.index(of: name)
     guard try records.touch(items.bucket(of: index), change).record(at: index) == nil else {
@@ -39,7 +38,7 @@ extension ItemHistory {
     }
     guard let last = deleted.last(of: index) else { throw missing("nothing of it is kept", "look at what was deleted") }
     try items.checkRoom(for: name, &change)
-    // A merge or an import may have brought it back under another name. Then this one becomes another item.
+    // A merge or an import may have brought it back under another name. This one then becomes another item.
     let living = try Set(items.list(service: nil, withFields: true).map(\.id))
     let restored = try restore(last, living, &change)
     guard name.field.isEmpty else { return items.item(restored) }
@@ -90,7 +89,7 @@ extension ItemHistory {
     return gone.count
   }
 
-  /// - Parameter notes: those of one record, the newest first.
+  /// - Parameter notes: those of one record, newest first.
   private func pruned(
     _ rule: PruneRule, of notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
   ) throws(StoreError) -> [RecordNote] {

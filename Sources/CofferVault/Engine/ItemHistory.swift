@@ -6,7 +6,6 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The previous versions of items and fields. Called within a transaction.
 struct ItemHistory {
   let items: ItemTable
   var view: VerifiedView { items.view }
@@ -14,8 +13,7 @@ struct ItemHistory {
 
   // MARK: What a write keeps
 
-  /// Keeps `old` as a former content if `next` keeps any, and removes those that are no longer among the last `history`
-  /// revisions.
+  /// Keeps `old` as a former content if `next` keeps any, and removes those beyond the last `history` revisions.
   func keep(_ old: RecordMeta, at index: RecordIndex, replacedBy next: RecordMeta, _ change: inout Change) throws(StoreError) {
     guard old.history > 0 || next.history > 0 else { return }
     if next.history > 0, !old.itemMetadata.isSessionItem { try copy(index, in: .present, &change) { $0.become(.former) } }
@@ -27,7 +25,7 @@ struct ItemHistory {
     }
   }
 
-  /// Keeps the record at `index`, about to be deleted as of `moment`, so that it can be restored until then.
+  /// Keeps the record at `index`, about to be deleted as of `moment`, for restoring until then.
   ///
   /// A clock behind the vault's last write gives no date. Such a deletion stays until it is pruned.
   func keepDeleted(_ index: RecordIndex, until: UInt64, at moment: UInt64, _ change: inout Change) throws(StoreError) {
@@ -38,7 +36,7 @@ struct ItemHistory {
     }
   }
 
-  /// A clock so far ahead of the last commit may be wrong, so nothing is removed unasked. In milliseconds: 30 days.
+  /// 30 days in milliseconds. A clock this far ahead of the last commit may be wrong, so nothing is removed unasked.
   private static let clockTolerance: UInt64 = 30 * 24 * 3_600_000
 
   func dropExpired(beside index: RecordIndex, _ change: inout Change) throws(StoreError) {
@@ -51,8 +49,8 @@ struct ItemHistory {
     }
   }
 
-  /// The contents to remove: deleted ones after their time, and with the last deletion of a record without a present content, its
-  /// whole history.
+  /// The contents to remove: deleted ones after their time, and the whole history of a record without a present content once
+  /// its last deletion is over.
   func expired(
     _ notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
   ) throws(StoreError) -> [RecordNote] {
@@ -91,7 +89,7 @@ struct ItemHistory {
     return meta
   }
 
-  /// Removes the history of the item and its fields, or only that of the record at `present`; false if there is none.
+  /// Removes the history of the item and its fields, or only of the record at `present`; false if there is none.
   @discardableResult
   func forget(_ item: RecordIndex, only present: RecordIndex? = nil, _ change: inout Change) throws(StoreError) -> Bool {
     var hasForgotten = false
@@ -103,7 +101,7 @@ struct ItemHistory {
 
   // MARK: Another name
 
-  /// The former contents since the record was last made, the oldest first.
+  /// The former contents since the record was last made, oldest first.
   func past(of meta: RecordMeta, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> [RecordNote] {
     guard meta.history > 0 else { return [] }
     let all = try records.notes(of: meta.address.item.index(view.keys), in: .old, &change).filter { $0.present == index }
@@ -124,7 +122,6 @@ struct ItemHistory {
 
   // MARK: Looking back
 
-  /// The known contents of `name`, the newest first.
   func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     let index = items.index(of: name)
@@ -157,8 +154,7 @@ struct ItemHistory {
     return form
   }
 
-  /// The items and fields that can be restored, by name. A field that was deleted with its item is omitted, because it is
-  /// restored with it.
+  /// Omits fields deleted with their item, which are restored with it.
   func deleted(service: String?) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     var newest: [RecordIndex: RecordMeta] = [:]

@@ -3,12 +3,12 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The cached descriptions of an open vault's items. Those of a bucket are valid while its verified digest is unchanged. The
-/// memory is wiped with the open vault.
+/// The cached descriptions of an open vault's items. Those of a bucket are valid until its verified digest changes. Wiped
+/// with the open vault.
 struct ItemIndex {
   private var pages = [DescriptionPage?](repeating: nil, count: DigestTree.buckets)
   private var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
-  /// The buckets that were read again since the order was made.
+  /// The buckets reread since the order was made.
   private var changed: Set<Int> = []
   private var order: [ItemDescriptions.Place] = []
   private var size = 0
@@ -42,7 +42,7 @@ struct ItemIndex {
     changed.insert(bucket)
   }
 
-  /// All descriptions, by name. Call ``update(_:most:)`` first.
+  /// Call ``update(_:most:)`` first.
   mutating func descriptions(place: String) -> ItemDescriptions {
     let all = ItemDescriptions(pages: pages, order: [], place: place)
     if !changed.isEmpty {
@@ -91,7 +91,7 @@ extension ItemTable {
     return page
   }
 
-  /// Lends the encoded descriptions in no order.
+  /// In no order.
   func forEachDescription(
     in bucket: Int, ofFields: Bool = false, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -130,7 +130,7 @@ extension OpenVault {
     return all.find(query)
   }
 
-  /// The items that a logout removes. Reads no values.
+  /// Reads no values.
   func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
     var marked: [String: RecordVersion] = [:]
     for item in try find(ItemQuery(service: service)).items() where item.metadata.isSessionItem {
@@ -144,10 +144,10 @@ extension OpenVault {
     return index?.descriptions(place: view.place.description)
   }
 
-  /// Reads the changes of at most `most` buckets; true once the index is complete, or if there is none.
+  /// True once the index is complete, or if there is none.
   func prepareIndex(most: Int = .max) throws(StoreError) -> Bool {
     guard options.keepsIndex, index?.isTooLarge != true else { return true }
-    // Taken out during the read, so that an error drops the index: the vault may turn out to be another one.
+    // Taken out during the read, so an error drops the index: the vault may prove to be another one.
     var held = index.take() ?? ItemIndex()
     let isDone = try held.update(items, most: most)
     index = held

@@ -5,14 +5,13 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// Renames items and fields. Called within a transaction.
 struct ItemMove {
   let items: ItemTable
   private var view: VerifiedView { items.view }
   private var records: RecordSet { items.records }
   private var history: ItemHistory { items.history }
 
-  /// Moves a record with its fields and their history. Replaces an item of the new name, with its fields.
+  /// Moves a record with its fields and their history. Replaces an item of the new name and its fields.
   func move(
     _ name: ItemName, to new: ItemName, if condition: WriteCondition, _ change: inout Change
   ) throws(StoreError) -> VaultItem {

@@ -4,7 +4,6 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
 
-/// Removes items and fields. Called within a transaction.
 struct ItemRemoval {
   let items: ItemTable
   private var view: VerifiedView { items.view }
@@ -12,11 +11,11 @@ struct ItemRemoval {
   private var history: ItemHistory { items.history }
 
   /// Removes `name`, an item with its fields; false if there is nothing. If nothing is to be kept, an earlier kept deletion
-  /// counts as something.
+  /// counts.
   ///
   /// - Parameters:
-  /// - date: until when it can be restored; nil removes its history as well.
-  /// - moment: the time of the deletion, if it was made in another vault.
+  ///   - date: until when it can be restored; nil also removes its history.
+  ///   - moment: the time of the deletion, if it was made in another vault.
   func remove(
     _ name: ItemName, keptUntil date: Date? = nil, at moment: UInt64? = nil, _ change: inout Change
   ) throws(StoreError) -> Bool {
@@ -50,7 +49,6 @@ struct ItemRemoval {
     }
   }
 
-  /// Removes the whole history of `name`, of an item with its fields; false if there is none.
   private func forgetPast(of name: ItemName, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> Bool {
     guard !name.field.isEmpty else { return try history.forget(index, &change) }
     return try history.forget(items.index(of: name.item), only: index, &change)

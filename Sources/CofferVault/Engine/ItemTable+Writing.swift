@@ -23,7 +23,7 @@ extension ItemTable {
     return Target(name: name, index: index, old: old)
   }
 
-  /// Stores the next revision. The record at `target` is kept if the description says so.
+  /// Keeps the record at `target` if the description says so.
   ///
   /// - Parameter above: the number of revisions to leave free for previous versions that follow.
   func store(
@@ -39,7 +39,7 @@ extension ItemTable {
     } else {
       try checkRoom(for: target.name, &change)
     }
-    // This includes the earlier history, and that of its fields.
+    // Including the earlier history, and that of its fields.
     if meta.itemMetadata.isSessionItem, meta.field.isEmpty { try history.forget(target.index, &change) }
     let sealed = meta
     let record = try value.withUnsafeBytes { (value) throws(StoreError) in
@@ -50,7 +50,7 @@ extension ItemTable {
     return meta
   }
 
-  /// Whether a record, or its item, ends with a session. Nothing of such a record is kept.
+  /// Nothing of such a record is kept.
   func endsWithSession(
     _ meta: RecordMeta, _ name: ItemName, _ change: inout Change
   ) throws(StoreError) -> Bool {
@@ -75,7 +75,7 @@ extension ItemTable {
     }
   }
 
-  /// The next revision, above all that were ever known under this name.
+  /// The next revision, above all ever known under this name.
   private func revision(after target: Target, above: Int, _ change: inout Change) throws(StoreError) -> UInt64 {
     // A present content has the highest revision. After a kept deletion the count continues.
     let last: UInt64
@@ -83,7 +83,7 @@ extension ItemTable {
     return try view.checked { () throws(FormatError) in try FileCounter.next(last + UInt64(above), "revision of an item") }
   }
 
-  /// - Parameter keeping: how many former contents are kept from now on; nil for as many as before.
+  /// - Parameter keeping: how many former contents to keep from now on; nil for as many as before.
   func put(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition, keeping: Int? = nil, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
@@ -97,7 +97,7 @@ extension ItemTable {
     return item(try store(meta, form.bytes, at: target, &change))
   }
 
-  /// An empty label or empty attributes are taken from the old description, but not its expiry, which belonged to the old value.
+  /// An empty label or empty attributes come from the old description, but not the expiry, which belonged to the old value.
   private func description(of form: SecretForm, _ name: ItemName, replacing old: RecordMeta?) -> RecordMeta {
     var meta = RecordMeta(
       revision: 0, id: old?.id ?? .random(), service: name.service, account: name.account, field: name.field,

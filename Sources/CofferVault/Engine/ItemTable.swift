@@ -15,7 +15,7 @@ struct ItemTable {
   var describing: ItemDescribing { ItemDescribing(items: self) }
   var transfer: ItemTransfer { ItemTransfer(items: self) }
 
-  /// A difference of a day, in milliseconds, is tolerated, because clocks drift and are set by hand.
+  /// A day in milliseconds, because clocks drift and are set by hand.
   static let clockTolerance: UInt64 = 24 * 3_600_000
 
   func index(of name: ItemName) -> RecordIndex {
@@ -33,7 +33,7 @@ struct ItemTable {
     try view.database.expect(.item(index.bytes, list: needsList, log: log))
   }
 
-  /// Uses the verified list alone.
+  /// Uses only the verified list.
   func version(of name: ItemName) throws(StoreError) -> RecordVersion {
     try find(name).map { RecordVersion($0.id.bytes) } ?? .absent
   }
@@ -41,7 +41,7 @@ struct ItemTable {
   func get(_ name: ItemName) throws(StoreError) -> (version: RecordVersion, form: SecretForm)? {
     guard let entry = try find(name) else { return nil }
     return try view.withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
-      // The place was computed from the name, so the cheaper comparison of the names is enough.
+      // The place was computed from the name, so the cheaper comparison of names is enough.
       let record = try view.checked { () throws(FormatError) in try row.open(checksPlace: false, keys: view.keys) }
       try check(record.meta, is: name)
       try checkExpiry(record.meta)
@@ -118,7 +118,7 @@ struct ItemTable {
     return Self.sorted(fields)
   }
 
-  /// Sorts positions, because an item is ten times as large, and counts references.
+  /// Sorts positions, because an item is ten times as large and counts references.
   private static func sorted(_ items: [VaultItem]) -> [VaultItem] {
     items.withUnsafeBufferPointer { items in
       items.indices.sorted { left, right in
@@ -130,7 +130,7 @@ struct ItemTable {
     }
   }
 
-  /// The name of a present record, or of a former one that is still kept.
+  /// The name of a present record, or of a former one still kept.
   func name(ofRecordAt index: RecordIndex) throws(StoreError) -> ItemName? {
     if let id = try view.list(of: bucket(of: index)).record(at: index) {
       return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
@@ -180,7 +180,6 @@ struct ItemTable {
     }
   }
 
-  /// The error for an item that another program stored without a value.
   static func withoutValue(_ name: ItemName, _ place: VaultPlace) -> StoreError {
     StoreError(
       .damaged, "the item has no value", key: name.description, place: place.description, cure: "store it again, or delete it")

@@ -6,7 +6,7 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// Imports items, and copies items to a new vault. Called within a transaction.
+/// Called within a transaction.
 struct ItemTransfer {
   let items: ItemTable
   private var view: VerifiedView { items.view }
@@ -75,7 +75,7 @@ struct ItemTransfer {
     return report
   }
 
-  /// Copies the items in a transaction of its own, and returns how many. Nil means all services.
+  /// Runs in a transaction of its own. Nil means all services.
   func copyItems(of services: [String]?, to target: OpenVault) throws(StoreError) -> Int {
     var names: [ItemName] = []
     for service in services.map({ $0.map(Optional.some) }) ?? [nil] {

@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// An opened header with a proven key, and everything needed to make the next header. The rest of its vault may be gone.
+/// An opened header with a proven key, and everything needed for the next header. The rest of its vault may be gone.
 struct KnownHeader: ~Copyable {
   let header: VaultHeader
   let digest: Digest32
@@ -32,7 +32,7 @@ struct KnownHeader: ~Copyable {
 
   func comes(from anchors: [Anchor]) throws(StoreError) -> Bool { try refusal(by: anchors) == nil }
 
-  /// Why the key does not come from that of one of `anchors`; nil if it comes from all.
+  /// Nil if the key descends from all `anchors`.
   func refusal(by anchors: [Anchor]) throws(StoreError) -> Anchor.Refusal? {
     try header.refusal(keys, by: anchors, at: place.description)
   }
@@ -45,7 +45,6 @@ struct KnownHeader: ~Copyable {
     return try Self.next(after: header, body, keys, plan, key: key, nextKeys, rotated: rotated, place: place)
   }
 
-  /// The state of `database`; nil if it does not open.
   func state(of database: any VaultRows) throws(StoreError) -> VaultState? {
     do throws(StoreError) {
       return try database.read { () throws(StoreError) in try StoredParts.readState(database, header, digest, keys) }
@@ -60,8 +59,8 @@ extension KnownHeader {
   private typealias Next = (slot: SealedSlot, label: String, before: Int?)
 
   /// The header after `header`, with the slots of `plan`. Within an epoch, the remaining slots keep their boxes. In the next
-  /// epoch, of `nextKeys`, the key is sealed to each of them with data from the sealed part, which also lists the epoch that
-  /// ended.
+  /// epoch, of `nextKeys`, the key is sealed to each of them with data from the sealed part, which also lists the ended
+  /// epoch.
   ///
   /// - Throws: `.conflict` if the slots are not those that `plan` expects, `.lastSlot` if no slot would remain, `.tooLarge`
   ///   beyond 16 slots, 240 recipients or 64 bytes of a label, `.alreadyExists` for a recipient who has a slot.

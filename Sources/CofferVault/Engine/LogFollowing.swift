@@ -2,11 +2,11 @@ internal import CofferPlatform
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// Follows a few commits by others through the changes that the log names, so that few of a server's rows are read.
+/// Follows a few foreign commits through the changes in the log, to read few of a server's rows.
 ///
 /// The log is not trusted: the root in the sealed state covers the whole tree.
 struct LogFollowing {
-  /// The most rows to follow: opening them takes as long as reading all digests of a full vault.
+  /// The maximum number of rows to follow: opening them takes as long as reading all digests of a full vault.
   static let most = 64
 
   let view: VerifiedView

@@ -8,16 +8,16 @@ struct LostCommit {
   let vault: OpenVault
   private var view: VerifiedView { vault.view }
 
-  /// Returns if `lost` is in effect.
+  /// Returns if `lost` took effect.
   ///
   /// - Throws: the errors of ``/CofferStorage/LostAnswer/settle(_:)``.
   func settle(_ lost: SealedChange, _ unknown: StoreError) throws(StoreError) {
     try LostAnswer(unknown, of: "the change", at: view.place.description).settle { () throws(StoreError) in try look(for: lost) }
   }
 
-  /// Whether the log has the commit's row, with the id that a change of key preserves; nil if the row is gone. A commit on its
-  /// way holds the lock of all writers until it is made or given up, so a look without that lock can miss it. The look also
-  /// commits, and so waits for the standby: a restarted server no longer waits with the lost commit.
+  /// Whether the log has the commit's row, with the id that a change of key preserves; nil if the row is gone. A pending
+  /// commit holds the writers' lock, so a look without that lock can miss it. The look also commits, and so waits for the
+  /// standby: a restarted server no longer waits with the lost commit.
   private func look(for lost: SealedChange) throws(StoreError) -> Bool? {
     view.forgetHeader()
     try view.readPin()

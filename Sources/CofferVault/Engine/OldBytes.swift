@@ -3,22 +3,22 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// Removes bytes from a vault's file that no read shows any more, but that an older or the current key opens.
+/// Removes bytes from a vault's file that no read returns but an older or the current key opens.
 ///
 /// Never throws: the commit that left the bytes is made, and a later write reports or removes the rest.
 final class OldBytes {
-  /// A larger file keeps SQLite's moved copies of removed contents until the key is rotated, because rewriting takes memory for
-  /// the whole file.
+  /// Rewriting takes memory for the whole file. A larger file keeps SQLite's moved copies of removed contents until the key
+  /// is rotated.
   private static let mostRewritten: Int64 = 64 * 1024 * 1024
 
   private var hopeless: Digest32?
-  /// Why the old bytes cannot be removed, not even by a later write.
+  /// Why not even a later write can remove the old bytes.
   private var unscrubbable: StoreError?
   private var areOwed = false
-  /// The header under which this vault removed everything that the mark stands for. No older key opens any of it.
+  /// The header under which this vault removed everything the mark stands for. No older key opens any of it.
   private var removedUnder: Digest32?
   private var isScrubbing = false
-  /// The header at the last attempt. Bytes under an older key are removed at once.
+  /// The header at the last attempt. Bytes under an older key are removed immediately.
   private var tried: Digest32?
   private var pace = ScrubPace()
 
@@ -41,7 +41,7 @@ final class OldBytes {
     if tried != vault.view.headerDigest || pace.allows(.now) { tryToScrub(vault) }
   }
 
-  /// Does the same outside a write, if this vault removed something for good that is still there.
+  /// The same outside a write, if remains of this vault's permanent removals are still there.
   func removeOwedWhenDue(from vault: OpenVault) { if areOwed { removeWhenDue(from: vault) } }
 
   /// Removes the remains of its own removals before the vault is closed.
@@ -66,7 +66,7 @@ final class OldBytes {
         (hopeless, unscrubbable) = (vault.view.headerDigest, error)
         return
       }
-      // A file that was moved away or removed needs no notice.
+      // A moved or removed file needs no notice.
       guard error.kind != .moved else { return }
       VaultNotices.say(
         "sealed bytes of an old key, or of what was removed, are still in the file, and the next command that writes will "
@@ -75,7 +75,6 @@ final class OldBytes {
     }
   }
 
-  /// The error for old bytes that stay in a damaged file; nil if there are none.
   func unscrubbed(_ place: String) -> StoreError? {
     guard let reason = unscrubbable.take() else { return nil }
     return StoreError(
@@ -84,7 +83,7 @@ final class OldBytes {
       underlying: reason.underlying ?? reason, remedy: .leaveVault)
   }
 
-  /// The state then says that it is done, unless somebody has committed meanwhile and may so have left new old bytes.
+  /// The state then clears its mark, unless somebody has committed meanwhile and may have left new old bytes.
   private func scrub(_ vault: OpenVault) throws(StoreError) {
     let view = vault.view
     guard try view.database.isInPlace() else { return }
@@ -101,9 +100,9 @@ final class OldBytes {
   }
 }
 
-/// Limits how often a file is rewritten, for a program that removes many items one after the other.
+/// Limits how often a file is rewritten, for a program that removes many items in a row.
 struct ScrubPace {
-  /// At most one part in so many of the time is spent on it.
+  /// Scrubbing takes at most one part in this many of the time.
   static let share = 20
 
   private var next: ContinuousClock.Instant?

@@ -64,7 +64,7 @@ extension OpenVault {
 
   /// Opens the vault at `path` with the first slot that `credentials` open.
   ///
-  /// No transaction is held while Argon2id runs. If another process rotates the key meanwhile, the slot follows by its kept
+  /// Holds no transaction while Argon2id runs. If another process rotates the key meanwhile, the slot follows by its kept
   /// secret.
   static func unlock(
     _ place: VaultPlace, with credentials: consuming Credentials, options: VaultOptions = .withoutPins,
@@ -123,9 +123,9 @@ extension OpenVault {
   enum Trust {
     /// This machine's pin and every other anchor.
     case everyAnchor
-    /// The same, for a vault that this machine is to remember even if it cannot be written.
+    /// The same, for a vault that this machine must remember even if it is not writable.
     case joining
-    /// Every anchor but this machine's pin: the user said that the vault is right.
+    /// Every anchor but this machine's pin: the user vouched for the vault.
     case pinIsAccepted
     /// The caller compares it with another vault.
     case caller
@@ -133,8 +133,8 @@ extension OpenVault {
     var asksPin: Bool { self == .everyAnchor || self == .joining }
   }
 
-  /// The claim of a vault about its key, for a person to compare. Nothing is remembered. The claim must agree with all that is
-  /// known of the vault.
+  /// The vault's claim about its key, for a person to compare. Must agree with all that is known of the vault. Remembers
+  /// nothing.
   static func claim(
     of place: VaultPlace, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> Invitation {
@@ -148,7 +148,7 @@ extension OpenVault {
     return Invitation(vault: VaultID(bytes: header.vault.bytes), key: known.keys.epochMark)
   }
 
-  /// Searches for a slot that `credentials` open. Passphrases are hashed one at a time.
+  /// Passphrases are hashed one at a time.
   static func search(
     _ header: VaultHeader, with credentials: consuming Credentials, _ options: VaultOptions, _ place: VaultPlace
   ) throws(StoreError) -> OpenSlot {
@@ -160,7 +160,7 @@ extension OpenVault {
     }
   }
 
-  /// The watch over the vault, before any secret is used; nil if the options name no folder of pins.
+  /// Called before any secret is used; nil if the options name no folder of pins.
   private static func watch(
     _ header: VaultHeader, at place: VaultPlace, _ options: VaultOptions, _ trust: Trust
   ) throws(StoreError) -> PinWatch? {
@@ -169,9 +169,8 @@ extension OpenVault {
     return try PinWatch(folder, vault: header.vault, place: place, accepting: trust == .pinIsAccepted, joining: trust == .joining)
   }
 
-  /// Anyone can make a vault with any id that a recipient's public key opens. A recipient therefore needs an invitation, or must
-  /// have seen the vault before: at this place, or with its id given, because two vaults that one identity opens could be
-  /// exchanged.
+  /// Anyone can make a vault with any id that a recipient's public key opens. A recipient therefore needs an invitation, or
+  /// must have seen the vault at this place or give its id: two vaults that one identity opens could be swapped.
   static func requireKnown(
     _ kind: SlotKind?, _ invitations: [Anchor], _ pins: PinWatch?, _ options: VaultOptions, _ trust: Trust, place: VaultPlace
   ) throws(StoreError) {
@@ -205,14 +204,14 @@ extension OpenVault {
       try pins.accept(view.state, key: view.keys.epochMark)
       view.pins = pins
     } catch {
-      // The vault is made, and an older copy of it cannot exist yet.
+      // The vault is made, and no older copy of it can exist yet.
       Notices.warn("the vault was made, but its rollback pin could not be written: \(error.facts)")
     }
   }
 }
 
 extension VaultOptions {
-  /// These options' invitations, which must all be to `vault`, and an identity's invitations to it: one identity has several
+  /// These options' invitations, all to `vault`, and an identity's invitations to it, because one identity has several
   /// vaults.
   ///
   /// - Throws: `.replaced` for an invitation of these options to another vault, before a secret is tried.

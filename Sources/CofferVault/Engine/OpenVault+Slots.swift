@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-// The commits that change more than items.
+// Commits that change more than items.
 extension OpenVault {
   func add(_ plan: consuming SlotPlan, label: String) throws(StoreError) -> SlotSummary {
     guard let id = plan.addedID else { throw StoredParts.missing("new slot", view.database) }
@@ -13,9 +13,7 @@ extension OpenVault {
     return try slots.slot(SlotSummary.ID(bytes: id.bytes)).summary
   }
 
-  /// Changes slots under the same key.
-  ///
-  /// - Parameter scrubs: whether somebody who should no longer open the old header still can, so that it must leave the file.
+  /// - Parameter scrubs: whether the old header must leave the file, because someone who should no longer open it still can.
   func changeSlots(
     _ plan: borrowing SlotPlan, log event: LogEntry.Event, _ id: SlotID, scrubs: Bool = false
   ) throws(StoreError) {
@@ -31,7 +29,6 @@ extension OpenVault {
     }
   }
 
-  /// Gives the vault a new key in one transaction, after which the old key opens nothing of this file.
   func rotate(_ plan: borrowing SlotPlan, _ progress: (Int, Int) -> Void) throws(StoreError) -> SlotReport {
     let rotation = Rotation(view: view, items: items, slots: slots, log: log)
     var before: [VaultStatus.Slot] = []
@@ -45,8 +42,8 @@ extension OpenVault {
     return SlotReport(slots: after, removed: before.filter { slot in !after.contains { $0.summary.id == slot.summary.id } })
   }
 
-  /// Raises the cost of the slot that opened the vault, once, after a write: reads never write, and a write shows that the file
-  /// may be written.
+  /// Raises the cost of the slot that opened the vault, once, after a write, which shows that the file is writable: reads
+  /// never write.
   ///
   /// Never throws: the caller's write is committed.
   func raiseCostOnce() {
@@ -60,12 +57,10 @@ extension OpenVault {
     }
   }
 
-  /// Continues with the slot that unlocked the vault, under the new header.
-  ///
   /// Never throws, because an error would deny the committed change.
   ///
   /// - Parameter replacement: the slot's replacement, if any.
-  /// - Returns: false if the slot is gone or cannot be opened here, and this vault is to be locked.
+  /// - Returns: false if the slot is gone or does not open here, and this vault must be locked.
   func followSlots(_ replacement: consuming NewSlot? = nil) -> Bool {
     do throws(StoreError) { return try view.reopenSlot(replacement) } catch {
       VaultNotices.say("the change is made, and the vault is locked: its slot could not be opened again: \(error.facts)")
@@ -73,7 +68,7 @@ extension OpenVault {
     }
   }
 
-  /// Runs a write that may replace the header. After a failure the next operation reads the file again.
+  /// After a failure the next operation rereads the file.
   private func changingHeader(_ body: (inout Change) throws(StoreError) -> Void) throws(StoreError) {
     do { try write { (_, change) throws(StoreError) in try body(&change) } } catch {
       view.forgetHeader()
@@ -81,8 +76,8 @@ extension OpenVault {
     }
   }
 
-  /// Commits this restored or rebuilt state under a new key of `epoch`. Its generation is above all that this machine knows of,
-  /// so that nobody who saw the newer history takes it for an old file.
+  /// Commits this restored or rebuilt state under a new key of `epoch`. Its generation is above all known here, so it does
+  /// not look like an old file.
   func commit(
     _ event: LogEntry.Event, above known: UInt64, as replica: ReplicaID, after former: ReplicaID?, epoch: UInt64,
     header: (borrowing VaultKey, borrowing Subkeys) throws(StoreError) -> VaultHeader

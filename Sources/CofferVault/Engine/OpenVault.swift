@@ -5,9 +5,10 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A vault with its keys, and the transactions over its verified state. Not Sendable: ``VaultCore`` lets one thread in at a time.
+/// A vault with its keys, and the transactions over its verified state. Not Sendable: ``VaultCore`` admits one thread at a
+/// time.
 ///
-/// One answer is read in one read transaction, from digests whose root the sealed state holds.
+/// Each answer comes from one read transaction, under the root in the sealed state.
 final class OpenVault {
   let view: VerifiedView
   let items: ItemTable
@@ -15,11 +16,10 @@ final class OpenVault {
   let log: VaultLog
   let options: VaultOptions
   var index: ItemIndex?
-  /// The log entry for the unlocking, written with this process's first write.
+  /// The log entry for the unlock, written with this process's first write.
   private var unlocking: LogEntry?
   let oldBytes = OldBytes()
 
-  /// Within a read transaction: verifies that the key comes from that of each anchor, state and digests.
   init(
     database: any VaultRows, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
     pin: Anchor?, options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date
@@ -31,8 +31,8 @@ final class OpenVault {
     self.options = options
   }
 
-  /// A mismatch may come from this process's memory of an older state. So everything is read again once, and a second mismatch
-  /// means tampering.
+  /// A mismatch may come from this process's memory of an older state, so everything is reread once. A second mismatch means
+  /// tampering.
   func read<Result>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var isSecondTry = false
@@ -87,7 +87,6 @@ final class OpenVault {
     return result
   }
 
-  /// Runs `body` like ``write(_:)``, but rolls back instead of committing.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try checkKeys()
     try view.readPin()
@@ -104,7 +103,7 @@ final class OpenVault {
     try view.refresh()
     try view.header.checkWritable(view.place)
     try view.pins?.checkWritable()
-    // Even without commits by others: the pin may know of a commit that this file lacks.
+    // Even without foreign commits: the pin may know of a commit that this file lacks.
     try view.pins?.check(view.state, key: view.keys.epochMark)
     var change = Change()
     let result = try body(self, &change)
@@ -178,13 +177,11 @@ final class OpenVault {
       removesForGood: change.removesForGood, hadOldBytes: view.state.scrub)
   }
 
-  /// Uses the machine's memory of the vault from now on, and logs the unlocking with the first write.
   func begin(_ pins: PinWatch?) {
     view.pins = pins
     unlocking = LogEntry(.unlocked, by: .current, time: view.now, detail: view.slot.id.bytes)
   }
 
-  /// Checks everything without decrypting a record; see ``UnlockedVault/verify(progress:)``.
   func verify(_ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
     try Verification(view: view).run(log, progress)
   }
@@ -198,7 +195,7 @@ final class OpenVault {
 }
 
 extension StoreError.Kind {
-  /// Whether a second look may show that nothing is wrong: another process may have committed since.
+  /// Whether a second look may find nothing wrong, because another process may have committed since.
   fileprivate var mayBeOfAnOlderMemory: Bool {
     switch self {
     case .tampered, .rolledBack, .forked: true
@@ -208,18 +205,18 @@ extension StoreError.Kind {
 }
 
 struct Change {
-  /// The new lists of the touched buckets. Each was verified against its digest before its first change.
+  /// Each list was verified against its digest before its first change.
   var lists: [Int: BucketList] = [:]
   var hasTouchedPast = false
   var notes: [Int: [RecordNote]] = [:]
   var added = RecordCounts.Change()
   var events: [LogEntry] = []
   private var commit: CommitID?
-  /// The least generation of the commit: one above another history that it replaces.
+  /// One above another history that the commit replaces.
   var leastGeneration: UInt64 = 0
   /// The author of the commit; nil means the pin's replica.
   var replica: ReplicaID?
-  /// Set if the commit has a new replica id: until the pin has that, it looks for this one.
+  /// Set for a commit with a new replica id: the pin looks for this one until it has the new one.
   var formerReplica: ReplicaID?
   /// No byte of the removed contents may be left in the file or its log.
   var removesForGood = false

@@ -4,22 +4,22 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// A user's turn to run Argon2id: ten shells that unlock at once would take ten times its memory, and the kernel would end one of
-/// them (cryptsetup took such a lock for the same reason).
+/// A user's turn to run Argon2id: ten shells unlocking at once would take ten times its memory, and the kernel would kill
+/// one (cryptsetup added such a lock for the same reason).
 ///
-/// The lock never makes an unlock fail. Without a folder, or after a wait, the caller continues without it.
+/// Without a folder, or after the wait, the caller continues without the lock.
 enum PassphraseTurn {
   /// The time of some 60 unlocks. A holder that takes longer is stopped, not working.
   static let patience = Duration.seconds(30)
   private static let pause: UInt64 = 20_000_000
   private static let name: FilePath.Component = "argon2.lock"
 
-  /// - Parameter folder: made if it is missing; nil takes no turns.
+  /// - Parameter folder: created if missing; nil takes no turns.
   static func take<Result: ~Copyable>(
     in folder: FilePath?, patience: Duration = patience, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let descriptor = folder.flatMap { waited(in: $0, patience) }
-    // Closing ends the lock: it belongs to the open file.
+    // Closing the file releases its lock.
     defer { if let descriptor { close(descriptor) } }
     return try body()
   }

@@ -3,16 +3,16 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 /// A record that the item's name alone does not find: a field, or a previous version. Made by opening every description of a
-/// bucket once, and valid while the bucket's digest is unchanged.
+/// bucket once; valid until the bucket's digest changes.
 struct RecordNote: Sendable {
   let index: RecordIndex
-  /// The indices of the present contents of its item, and of the record itself. They differ for a field.
+  /// The indices of the present contents of its item and of the record. They differ for a field.
   let item: RecordIndex, present: RecordIndex
   let kind: RecordKind
   let revision: UInt64
   let deletion: RecordMeta.Deletion?
 
-  /// Nil for the present content of an item, which is found by its name.
+  /// Nil for the present content of an item, which its name finds.
   init?(_ meta: RecordMeta, at index: RecordIndex, keys: borrowing Subkeys) {
     guard !meta.isItem, meta.kind != .later else { return nil }
     self.index = index
@@ -24,7 +24,7 @@ struct RecordNote: Sendable {
   }
 }
 
-/// The notes by bucket; nil before the first look.
+/// Nil before the first look.
 struct BucketNotes {
   /// Allocated at first use: most vaults have neither fields nor a past.
   private var notes: [[RecordNote]?] = []
@@ -45,7 +45,8 @@ struct BucketNotes {
 extension RecordSet {
   /// The notes of an item, all in one bucket.
   ///
-  /// - Parameter lenient: whether to skip records that do not open. A removal must not depend on the soundness of all others.
+  /// - Parameter lenient: whether to skip records that do not open. A removal must not depend on the soundness of all
+  ///   others.
   func notes(
     of item: RecordIndex, in table: RecordTable, lenient: Bool = false, _ change: inout Change
   ) throws(StoreError) -> [RecordNote] {
@@ -69,7 +70,7 @@ extension RecordSet {
       .filter { $0.present == index }.map(\.revision).max() ?? 0
   }
 
-  /// Avoids reading: most vaults keep no history, and have no fields.
+  /// Avoids reads: most vaults keep no history and have no fields.
   private func mayHold(_ table: RecordTable, _ change: borrowing Change) -> Bool {
     switch table {
     case .present: view.state.counts.fields > 0 || change.added.addsFields

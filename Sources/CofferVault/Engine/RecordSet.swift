@@ -4,11 +4,11 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The records of a vault, by index. Called within a transaction, which gathers its changes in its ``Change``.
+/// Called within a transaction, which gathers its changes in its ``Change``.
 struct RecordSet {
   let view: VerifiedView
 
-  /// The change's own list, or one that is read and verified again.
+  /// The change's own list, or one that is reread and verified.
   func touch(_ bucket: Int, _ change: borrowing Change) throws(StoreError) -> BucketList {
     if let list = change.lists[bucket] { return list }
     return try view.list(of: bucket, fresh: true)
@@ -38,8 +38,8 @@ struct RecordSet {
     if !replacing { change.added.count(meta.role) }
   }
 
-  /// - Parameter forGood: whether no byte may be left. False for a content that is stored elsewhere, or that leaves the history
-  ///   through a write without a wish about the history.
+  /// - Parameter forGood: whether no byte may be left. False for a content that is stored elsewhere, or that a write drops
+  ///   from the history without a request to shorten it.
   /// - Returns: false if there is none.
   func drop(
     _ index: RecordIndex, as role: RecordCounts.Role, forGood: Bool = true, _ change: inout Change

@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 extension Restoration {
-  /// Replaces the rows on a server as one commit of the vault, or makes the vault if there is none.
+  /// As one commit of the vault. Makes the vault if there is none.
   ///
   /// - Returns: the place of the replaced rows.
   borrowing func restore(
@@ -69,7 +69,7 @@ private struct ServerReplacement {
     return kept
   }
 
-  /// Whether the rows are the new ones; nil if they are still others. Holds the lock of all writers.
+  /// Whether the rows are the new ones; nil if they are still others. Holds the writers' lock.
   private func isMade(_ before: [UInt8]?, _ after: [UInt8]?) throws(StoreError) -> Bool? {
     let found = try rows.write { () throws(StoreError) in try rows.stateBytes() }
     return found == after ? true : found == before ? false : nil

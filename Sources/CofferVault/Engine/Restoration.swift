@@ -4,10 +4,10 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// One restore of a verified backup: its records become the next commit of the vault that it replaces.
+/// A restore of a verified backup, whose records become the next commit of the replaced vault.
 ///
-/// The key is new, in an epoch after all known ones. If the present vault opens, and its key comes from every anchor, the new
-/// header takes over its slots and list of epochs. Otherwise it takes over the backup's.
+/// The key is new, in an epoch after all known ones. If the present vault opens and its key descends from every anchor, the
+/// new header takes over its slots and list of epochs, else the backup's.
 struct Restoration: ~Copyable {
   private let backup: OpenVault
   let rows: VaultDatabase
@@ -16,14 +16,12 @@ struct Restoration: ~Copyable {
   private let options: VaultOptions
   private let consent: Consent
   let pin: PinWatch?
-  /// Whether this machine has seen the vault at this place.
   private let knowsPlace: Bool
-  /// Anchors beside the pin, from invitations.
+  /// Anchors from invitations, besides the pin.
   private let invitations: [Anchor]
   private let replica = ReplicaID.random()
 
   struct Consent {
-    /// The loss of another vault.
     let replacing: Bool
     /// Changes of the slots since the backup.
     var acceptingOlderKey: Bool
@@ -68,8 +66,8 @@ struct Restoration: ~Copyable {
       } else {
         let file = try place.file()
         let current = try readableVault(file)
-        // The journal mode is restored with the rest of the copy. Processes that share no memory share no write-ahead log, and
-        // those that have a vault with a rollback journal open continue to write one.
+        // The copy restores the journal mode too. Processes without shared memory share no write-ahead log, and those that
+        // have a vault with a rollback journal open keep writing one.
         let hasJournal =
           if let current, !current.connection.usesWriteAheadLog { true } else { try NetworkFileSystem.holds(file) }
         if hasJournal { try rows.connection.leaveWriteAheadLog() }
@@ -90,7 +88,6 @@ struct Restoration: ~Copyable {
       invitation: Invitation(vault: backup.view.id, key: backup.view.keys.epochMark))
   }
 
-  /// The current vault; nil if there is none that can be opened.
   private func readableVault(_ file: FilePath) throws(StoreError) -> VaultDatabase? {
     do throws(StoreError) { return try VaultDatabase.open(file) } catch {
       switch error.kind {
@@ -106,7 +103,7 @@ struct Restoration: ~Copyable {
     var slot = try presentSlot(of: current, others)
     let (kept, replacement) = try keep(current, file)
     do throws(StoreError) {
-      // Nobody can read the current file while it is about to be replaced.
+      // The current file is unreadable while it is about to be replaced.
       let before = try VaultDatabase.open(kept)
       defer { before.close() }
       try commit(over: before, opened: slot.take(), &returned)
@@ -119,7 +116,7 @@ struct Restoration: ~Copyable {
     return kept
   }
 
-  /// The slot that opens the current vault; nil if none does. Not called within a transaction, because it may run Argon2id.
+  /// Nil if no slot opens the current vault. Not called within a transaction, because it may run Argon2id.
   func presentSlot(of current: any VaultRows, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
     let found = try Self.header(of: current)
     try requireSameVault(found?.header)
@@ -129,7 +126,7 @@ struct Restoration: ~Copyable {
     return try presentSlot(found.header, others)
   }
 
-  /// Commits the backup's records in their copy. Nobody writes `before` meanwhile.
+  /// `before` must not change meanwhile.
   func commit(
     over before: any VaultRows, opened slot: consuming OpenSlot?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -142,10 +139,10 @@ struct Restoration: ~Copyable {
     }
   }
 
-  /// The limit of copies. Another one is needed if somebody wrote between the copy and the lock, a gap of some microseconds.
+  /// Another copy is needed if somebody wrote between the copy and the lock, a gap of some microseconds.
   private static let mostCopies = 20
 
-  /// Copies the vault and then keeps others from writing, so that the copy is of the last commit.
+  /// Copies the vault, then blocks writers, so the copy is of the last commit.
   ///
   /// - Returns: the copy, and the begun replacement.
   private func keep(_ current: VaultDatabase, _ file: FilePath) throws(StoreError) -> (FilePath, VaultReplacement) {
@@ -153,7 +150,8 @@ struct Restoration: ~Copyable {
       let kept = try KeptName.beside(file)
       var isKept = false
       do throws(StoreError) {
-        // With a rollback journal a file cannot be read once it is about to be replaced. During the copy, readers can continue.
+        // With a rollback journal a file is unreadable once it is about to be replaced. During the copy, readers can
+        // continue.
         try current.connection.write { () throws(StoreError) in
           let before = try VaultDatabase.open(file)
           defer { before.close() }
@@ -204,18 +202,17 @@ struct Restoration: ~Copyable {
   }
 
   private enum PresentHeader: ~Copyable {
-    /// It opens, and comes from all that is known.
     case proven(KnownHeader)
-    /// It opens, but contradicts an anchor: its maker did not know the newest key, so its epoch proves nothing.
+    /// It opens but contradicts an anchor: its maker did not know the newest key, so its epoch proves nothing.
     case refuted
-    /// It does not open, or nothing is known that could prove it.
+    /// It does not open, or nothing known could prove it.
     case none
   }
 
   private func present(_ database: any VaultRows, _ slot: consuming OpenSlot) throws(StoreError) -> PresentHeader {
     guard let (header, digest) = try Self.header(of: database) else { return .none }
     let known = try (slot.anchor.map { [$0] } ?? []) + anchors()
-    // A vault that only a recipient's key opens may be anyone's, and at a new place another vault of the same recipient.
+    // A vault that only a recipient's key opens may be anyone's, or at a new place another vault of the recipient.
     let isKnownHere = knowsPlace || !invitations.isEmpty || options.expected != nil
     guard !known.isEmpty, slot.kind != .recipient || isKnownHere else { return .none }
     do throws(StoreError) {
@@ -239,8 +236,7 @@ struct Restoration: ~Copyable {
     return invitations + (key.map { [Anchor(vault: source.header.vault, key: $0, source: .pin)] } ?? [])
   }
 
-  /// Commits the backup's records under the present vault's slots, or under those of the backup if that is of a later epoch of
-  /// the same history.
+  /// Keeps the present vault's slots, or the backup's if that is of a later epoch of the same history.
   private func commit(
     under present: borrowing KnownHeader, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
@@ -270,16 +266,15 @@ struct Restoration: ~Copyable {
   /// Commits the backup's records under its own slots.
   ///
   /// - Parameters:
-  ///   - present: the header of the current vault, if it did not open or is older. It counts as a number that anyone can write.
-  ///     Nil also if its maker certainly lacked the newest key.
-  ///   - state: that of the current vault, if it opens.
+  ///   - present: the header of the current vault, if it did not open or is older. Anyone can write its epoch. Nil also if
+  ///     its maker certainly lacked the newest key.
+  ///   - state: the state of the current vault, if it opens.
   func commitAlone(
     beside present: VaultHeader?, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
   ) throws(StoreError) {
     let anchors = try anchors()
     let older = anchors.filter { $0.key.epoch <= source.header.epoch }
     let comesFromOlder = try source.comes(from: older)
-    // Anyone can make a backup of any age that a recipient's public key opens.
     let isRecipient = backup.view.slot.kind == .recipient
     guard !isRecipient || !older.isEmpty else { throw unproven() }
     guard comesFromOlder || (consent.acceptingOlderKey && !isRecipient) else {
@@ -300,9 +295,9 @@ struct Restoration: ~Copyable {
     if !isProven { try pin?.expect(backup.view.keys.epochMark) }
   }
 
-  /// The evidence, in words, of a key that is newer than the backup's; nil if there is none.
+  /// The evidence, in words, of a newer key than the backup's; nil if there is none.
   ///
-  /// - Parameter present: the current header, if it may be the newer key's.
+  /// - Parameter present: the current header, if it may belong to that key.
   private func newerKey(beside present: VaultHeader?, _ anchors: [Anchor]) throws(StoreError) -> String? {
     let epoch = source.header.epoch
     if let newest = anchors.max(by: { $0.key.epoch < $1.key.epoch }), newest.key.epoch > epoch {
@@ -326,7 +321,6 @@ struct Restoration: ~Copyable {
       remedy: .acceptOlderKey)
   }
 
-  /// Anyone can make a backup that a recipient's public key opens.
   private func unproven() -> StoreError {
     StoreError(
       .unproven, "a recipient's key opens this backup, and anyone could have made it", place: place.description,
@@ -338,8 +332,7 @@ struct Restoration: ~Copyable {
     return try start(max(known, present?.generation ?? 0, own), "generation", orAt: own)
   }
 
-  /// The number to start from. With consent, a known number that is the last possible one is ignored: somebody with the key made
-  /// it so.
+  /// The number to start from. With consent, ignores the largest possible number: someone with the key made it.
   private func start(_ known: UInt64, _ what: String, orAt own: UInt64) throws(StoreError) -> UInt64 {
     guard known == FileCounter.most else { return known }
     try requireConsent("the vault's \(what) is the last that can be")
@@ -347,7 +340,7 @@ struct Restoration: ~Copyable {
   }
 
   private func moveIn(to file: FilePath, _ returned: inout [VaultStatus.Slot]) throws(StoreError) -> FilePath? {
-    // Opened first, so that an unusable folder fails before any change.
+    // Opened first, so an unusable folder fails before any change.
     let folder = try OpenFolder(of: file, SystemCalls())
     try commitAlone(beside: nil, nil, &returned)
     try rows.emptyLog()
@@ -365,7 +358,6 @@ struct Restoration: ~Copyable {
   }
 }
 
-/// Credentials for a vault, tried one after the other.
 struct Openers: ~Copyable {
   private let first: Credentials
   private let second: Credentials

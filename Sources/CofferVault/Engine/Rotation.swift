@@ -14,8 +14,8 @@ struct Rotation {
 
   private static let progressStep = 256
 
-  /// Gives the vault a new key within the write transaction of `change`, after which the old key opens nothing of this file.
-  /// Other processes follow through the slot they were unlocked with.
+  /// Within the write transaction of `change`. Afterwards the old key opens nothing of this file. Other processes follow
+  /// through their slot.
   func run(_ plan: borrowing SlotPlan, _ change: inout Change, _ progress: (Int, Int) -> Void) throws(StoreError) {
     let epoch = try view.checked { () throws(FormatError) in try FileCounter.next(view.header.epoch, "key epoch") }
     let events = slotEvents(plan)
@@ -51,11 +51,10 @@ struct Rotation {
     return events
   }
 
-  /// The lists of all buckets under the new key, and the new place of each record.
   private typealias Moved = (lists: [Int: BucketList], places: [RecordIndex: RecordIndex])
 
-  /// Seals every record again. One record is in memory at a time, and 64 bytes for each of the others. All lists are verified
-  /// first, because rows of an attacker must not be sealed as genuine.
+  /// Holds one record in memory at a time, and 64 bytes for each of the others. All lists are verified first, so no rows of
+  /// an attacker are sealed as genuine.
   private func resealRecords(
     under nextKeys: borrowing Subkeys, _ progress: (Int, Int) -> Void
   ) throws(StoreError) -> Moved {
@@ -80,7 +79,7 @@ struct Rotation {
       let (moved, present) = try reseal(entry, in: table, under: nextKeys)
       next.append((table, moved))
       if let present {
-        // The log names an item by its present place, even one that is deleted and kept.
+        // The log names an item by its present place, even a kept deletion.
         places[present.index(view.keys)] = present.index(nextKeys)
       } else {
         places[entry.index] = moved.index

@@ -5,7 +5,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// The slots of a vault, and the header that a plan makes of them. It changes nothing itself.
+/// The slots of a vault, and the header for a plan. Changes nothing.
 final class SlotTable {
   private let view: VerifiedView
   private let options: VaultOptions
@@ -23,7 +23,6 @@ final class SlotTable {
     }
   }
 
-  /// The slot `id`; nil means the slot in use.
   func slot(_ id: SlotSummary.ID?) throws(StoreError) -> SealedSlot {
     let wanted = id.map(\.bytes) ?? view.slot.id.bytes
     guard let found = view.header.slots.first(where: { $0.id.bytes == wanted }) else {
@@ -33,7 +32,6 @@ final class SlotTable {
     return found
   }
 
-  /// See ``KnownHeader/next(_:key:_:rotated:)``.
   func nextHeader(
     _ plan: borrowing SlotPlan, key: borrowing VaultKey, _ keys: borrowing Subkeys, rotated: UInt64
   ) throws(StoreError) -> VaultHeader {
@@ -41,7 +39,7 @@ final class SlotTable {
       after: view.header, view.headerBody, view.keys, plan, key: key, keys, rotated: rotated, place: view.place)
   }
 
-  /// Makes a slot. Argon2id runs outside any transaction, and one at a time for this user.
+  /// Argon2id runs outside any transaction, and one at a time for this user.
   ///
   /// - Parameter cost: nil measures this machine.
   static func newSlot(
@@ -85,17 +83,16 @@ final class SlotTable {
   /// The larger of the vault's sealed floor and this machine's.
   private var leastCost: PassphraseCost { .max(view.headerBody.floor, options.leastCost ?? view.headerBody.floor) }
 
-  /// Keeps the inputs until ``raisedOnce()``, if the slot is too cheap.
+  /// Keeps the inputs until ``raisedOnce()`` if the slot is too cheap.
   func keep(_ inputs: consuming SlotInputs?) {
     guard view.slot.kind.takesPassphrase, view.slot.cost.isBelow(leastCost) else { return }
     weakInputs = inputs
   }
 
-  /// A plan that raises the cost of the slot. Passphrase, key pair and id stay, so that the user is not asked. Nil if the slot
-  /// costs enough, or after the first call.
+  /// Passphrase, key pair and id stay, so the user is not asked. Nil if the slot costs enough, or after the first call.
   func raisedOnce() throws(StoreError) -> SlotPlan? {
     guard let inputs = weakInputs.take() else { return nil }
-    // The inputs no longer open the slot if its passphrase has just been changed.
+    // The inputs no longer open the slot if its passphrase was just changed.
     let present = view.header.slots.first { $0.id == view.slot.id }
     guard present?.frame.publicKey == view.slot.publicKey else { return nil }
     let cost = PassphraseCost.max(leastCost, view.slot.cost)

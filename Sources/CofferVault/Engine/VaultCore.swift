@@ -5,8 +5,8 @@ internal import CofferVaultRows
 internal import Synchronization
 internal import SystemPackage
 
-/// Lets one thread at a time into an open vault, and none after it was closed. ``read(_:)`` and ``write(_:)`` run one transaction
-/// each, over a current, verified state.
+/// Admits one thread at a time to an open vault, and none once closed. ``read(about:_:)`` and ``write(about:with:_:)`` run
+/// one transaction each, over a current, verified state.
 final class VaultCore: Sendable {
   let place: VaultPlace
   let id: VaultID
@@ -34,8 +34,8 @@ final class VaultCore: Sendable {
   }
 
   /// - Parameters:
-  /// - name: the item concerned, if any.
-  /// - companion: writes of another store in the same transaction.
+  ///   - name: the item concerned, if any.
+  ///   - companion: writes of another store in the same transaction.
   func write<Result: Sendable>(
     about name: ItemName? = nil, with companion: (any CompanionWrites)? = nil,
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
@@ -52,7 +52,6 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` like ``write(about:_:)``, but makes none of its changes.
   func rehearse(_ body: (OpenVault, inout Change) throws(StoreError) -> Void) throws(StoreError) {
     try run { (vault) throws(StoreError) in try vault.rehearse(body) }
   }
@@ -65,10 +64,10 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Runs `body` in no transaction.
+  /// Runs `body` outside any transaction.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/closed`` after ``close()``, ``/CofferPlatform/StoreError/Kind/reentrant`` inside
-  ///   an update closure.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/closed`` after ``close()``, ``/CofferPlatform/StoreError/Kind/reentrant``
+  ///   inside an update closure.
   func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try Reentrancy.check(place.description)
     return try vault.withLock { (vault) throws(StoreError) in
@@ -80,12 +79,12 @@ final class VaultCore: Sendable {
     }
   }
 
-  /// Whether this is a forked child, which has no keys, and whose connection belongs to the parent.
+  /// A forked child has no keys, and its connection belongs to the parent.
   var isInherited: Bool { getpid() != process }
 
   var isOpen: Bool { vault.withLock { $0 != nil } }
 
-  /// Waits for the running call and removes bytes that are still due from the file. The keys are wiped as their memory is freed.
+  /// Waits for the running call and removes bytes still due from the file. The keys are wiped as their memory is freed.
   func close() {
     vault.withLock { (vault) in
       if !isInherited, let open = vault { open.oldBytes.removeOwed(from: open) }

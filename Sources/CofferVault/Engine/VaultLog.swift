@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// The log of a vault: a chain of sealed rows, whose end the vault's state names.
+/// The log of a vault: a chain of sealed rows that ends at the head in the vault's state.
 final class VaultLog {
   private let view: VerifiedView
   var longest = VaultLog.longest
@@ -12,12 +12,9 @@ final class VaultLog {
 
   init(_ view: VerifiedView) { self.view = view }
 
-  /// The rows take some 2 MiB. A commit beyond the limit drops the older half, so that a vault that is written for years stays
-  /// small, and the necessary walk comes once in 5 000 rows.
+  /// About 2 MiB of rows. A longer log drops its older half, so the walk for it comes once in 5 000 rows.
   private static let longest: UInt64 = 10_000
 
-  /// Follows the chain from the oldest remaining row to the head in the state.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
   func forEach(_ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
     let end = try walk(to: view.state.logSequence) { (sequence, before, row) throws(StoreError) in
@@ -29,7 +26,7 @@ final class VaultLog {
     try check(end)
   }
 
-  /// Follows the chain from the head in the state back, over at most `count` rows. Earlier rows are not checked.
+  /// From the newest row back. Earlier rows are not checked.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a changed, added or missing row.
   func forEach(last count: Int, _ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
@@ -45,7 +42,7 @@ final class VaultLog {
     }
   }
 
-  /// Moves `head`, the chain at `sequence`, back to the row before; nil at the beginning of a trimmed log.
+  /// Moves `head`, the chain at `sequence`, back one row; nil at the beginning of a trimmed log.
   private func entry(at sequence: UInt64, _ head: inout Digest32) throws(StoreError) -> LogEntry? {
     let after = head
     let found = try view.database.log.withRow(sequence) { (row) throws(StoreError) -> (entry: LogEntry, before: Digest32)? in
@@ -74,20 +71,19 @@ final class VaultLog {
     guard end.sequence == view.state.logSequence, end.head == view.state.logHead else {
       throw StoredParts.tampered("the log does not end where the vault's state says", view.place)
     }
-    // An honest writer that drops rows says so in a row of the chain.
+    // An honest writer records dropped rows in a row of the chain.
     guard end.trim == end.start else { throw StoredParts.tampered("the log does not begin where it says", view.place) }
   }
 
   struct End {
     var sequence: UInt64 = 0
     var head = Digest32.zero
-    /// The first remaining row and the chain before it; nil if none was dropped.
+    /// The first remaining row and the chain before it; nil for an untrimmed log.
     var start: LogEntry.Trim?
-    /// The last row about dropped rows.
     var trim: LogEntry.Trim?
   }
 
-  /// Follows the chain to row `last`, which must be the last one.
+  /// Row `last` must be the last one.
   private func walk(
     to last: UInt64, _ body: (_ sequence: UInt64, _ before: End, _ row: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) -> End {
@@ -102,7 +98,7 @@ final class VaultLog {
     return end
   }
 
-  /// Moves `end` on to the next row. Opens only a row that may be about dropped rows.
+  /// Opens only a row that may be about dropped rows.
   ///
   /// - Returns: false at the beginning of a trimmed log.
   func follow(_ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End) throws(StoreError) -> Bool {
@@ -129,7 +125,6 @@ final class VaultLog {
     try Self.append(entry, to: &state, with: view.slot.id, view.database, view.keys)
   }
 
-  /// Adds a row for the commit of `state`, by the user of `slot`.
   static func append(
     _ entry: LogEntry, to state: inout VaultState, with slot: SlotID, _ database: any VaultRows, _ keys: borrowing Subkeys
   ) throws(StoreError) {
@@ -146,7 +141,7 @@ final class VaultLog {
     state.logSequence = sequence
   }
 
-  /// Drops the older half of a log that is too long, within the transaction that made it so.
+  /// Drops the older half of a log that is too long, in the transaction that made it so.
   ///
   /// A damaged log stays: dropping rows would hide the damage, and a log must not make a write fail.
   func trim(_ state: inout VaultState) throws(StoreError) {
@@ -156,7 +151,7 @@ final class VaultLog {
     // The commit needs its changes sent even if the log is damaged.
     try view.database.flush()
     do throws(StoreError) {
-      // A trimmed log has a row for its beginning before the first entry. No entry has the number 0.
+      // A trimmed log has a row for its beginning before the first entry. No entry has number 0.
       start = max(start, max(1, try view.database.log.first() ?? 1) - 1)
       guard state.logSequence - min(start, state.logSequence) > longest else { return }
       let end = try walk(to: state.logSequence) { (sequence, before, _) throws(StoreError) in
@@ -174,9 +169,9 @@ final class VaultLog {
     start = first - 1
   }
 
-  /// Seals every row of the log again in its place, and follows both chains: the old one must end where the state says. A row
-  /// about an existing record gets the record's new place. A row about an empty place stays the same, and so does the beginning
-  /// of a trimmed log, which the row about the trim repeats.
+  /// Reseals every row of the log in place and follows both chains; the old one must end at the head in the state. A row
+  /// about an existing record gets the record's new place. Unchanged are rows about an empty place, and the beginning of a
+  /// trimmed log, which the row about the trim repeats.
   ///
   /// - Returns: the head of the new chain.
   func reseal(
@@ -189,7 +184,7 @@ final class VaultLog {
       for (sequence, row) in rows {
         let read = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in try self.read(row, sequence, &end) }
         switch read {
-        // The beginning of a trimmed log is not sealed, and is as valid under the new key.
+        // The beginning of a trimmed log is unsealed and equally valid under the new key.
         case .none: nextHead = end.head
         case .some(let entry):
           let moved = places[entry.index].map { LogEntry(entry, at: $0) } ?? entry
@@ -202,7 +197,6 @@ final class VaultLog {
     return nextHead
   }
 
-  /// Reads the row after `end` and moves on to it; nil at the beginning of a trimmed log.
   private func read(
     _ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End
   ) throws(StoreError) -> LogEntry? {
@@ -232,8 +226,8 @@ final class VaultLog {
 }
 
 extension LogEntry.Trim {
-  /// The beginning of a trimmed log: the head of the chain after the last dropped row, in place of that row. It is not sealed,
-  /// but the chain from it ends at the head in the state, and the last row about dropped rows repeats it.
+  /// The beginning of a trimmed log: the chain's head after the last dropped row, in place of that row. It is unsealed, but
+  /// the chain from it ends at the head in the state, and the last row about dropped rows repeats it.
   package init?(_ row: UnsafeRawBufferPointer, before sequence: UInt64) {
     guard let head = Digest32(row) else { return nil }
     self.init(first: sequence + 1, head: head)
@@ -241,7 +235,7 @@ extension LogEntry.Trim {
 }
 
 extension OpenVault {
-  /// Returns the newest `limit` entries, or all, with the names of existing and restorable items.
+  /// Includes the names of existing and restorable items.
   func entries(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
     var names: [RecordIndex: ItemName?] = [.zero: .none]
     var entries: [VaultLogEntry] = []

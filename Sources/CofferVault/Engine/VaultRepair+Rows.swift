@@ -3,7 +3,7 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-// The parts that are rebuilt from rows that open, within the repair's transaction.
+// The parts rebuilt from rows that open, within the repair's transaction.
 extension VaultRepair {
   /// Drops the records that do not open.
   ///
@@ -45,8 +45,8 @@ extension VaultRepair {
     report.droppedRecords += unreadable.count
   }
 
-  /// Gives current versions a revision above their history. An older record of an item opens too, and the next writes would
-  /// otherwise overwrite parts of the history.
+  /// Gives current versions a revision above their history. An older record of an item opens too, and the next writes could
+  /// then overwrite part of the history.
   private func renumber(_ lists: inout [BucketList]) throws(StoreError) {
     var highest: [RecordIndex: UInt64] = [:]
     try forEachMeta(in: .old) { (meta, _) in
@@ -101,7 +101,7 @@ extension VaultRepair {
     return DigestTree(digests, keys: keys)
   }
 
-  /// The record's entry and description; nil unless description and value open, and belong to their place.
+  /// The record's entry and description; nil unless description and value open and belong to their place.
   private func opened(
     _ index: RecordIndex, in table: RecordTable, _ columns: borrowing RecordColumns
   ) throws(StoreError) -> (BucketEntry, RecordMeta)? {
@@ -116,8 +116,8 @@ extension VaultRepair {
     }
   }
 
-  /// Drops the rows from the first one outside the chain, and all beginnings but the one right before the chain: a beginning is
-  /// not sealed, and only the row after it can confirm it.
+  /// Drops the rows from the first one outside the chain, and all beginnings but the one right before it: a beginning is
+  /// unsealed, and only the row after it can confirm it.
   func rebuildLog() throws(StoreError) -> VaultLog.End {
     var end = VaultLog.End()
     var isWhole = true

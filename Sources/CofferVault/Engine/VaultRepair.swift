@@ -5,7 +5,7 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// One repair of a vault whose slot is open. It writes only parts that the key has opened.
+/// A repair of a vault whose slot is open. Writes only parts that the key has opened.
 final class VaultRepair {
   let database: any VaultRows
   let header: VaultHeader
@@ -14,17 +14,17 @@ final class VaultRepair {
   private let pins: PinWatch?
   private let state: VaultState?
   private let slot: OpenSlot
-  /// The digests of the two copies of the header, as found or as written by this repair; nil for an unsound copy.
+  /// The digests of both copies of the header, as found or written by this repair; nil for an unsound copy.
   private var seen: [Digest32?]
-  /// A key of a later epoch than the header's; nil if the header's key comes from all known ones.
+  /// A key of a later epoch than the header's; nil if the header's key descends from all known ones.
   private let contradicted: Anchor?
   var report = RepairReport()
 
-  /// Chooses the header that the state belongs to; if no state opens, the first that the slot opens. It prefers headers whose key
-  /// comes from every anchor's, and otherwise takes one that is older than an anchor.
+  /// Chooses the header of the state, or the first that the slot opens if no state opens. Prefers headers whose key descends
+  /// from every anchor, else takes one older than an anchor.
   ///
-  /// - Throws: the refusal of an anchor that does not hold; `.unproven` for a header that only a recipient's key opens and
-  ///   nothing proves.
+  /// - Throws: the refusal of an anchor that does not hold; `.unproven` for an unproven header that only a recipient's key
+  ///   opens.
   init(
     _ database: any VaultRows, slot: consuming OpenSlot, options: VaultOptions, invitations: [Invitation]
   ) throws(StoreError) {
@@ -67,7 +67,6 @@ final class VaultRepair {
     let header: VaultHeader
     let digest: Digest32
     let state: VaultState?
-    /// An anchor of a later epoch than the header's; nil if every anchor holds.
     var contradicted: Anchor?
     let key: EpochMark
 
@@ -87,7 +86,7 @@ final class VaultRepair {
     return chosen
   }
 
-  /// - Throws: `.tampered` if the key did not seal the header, `.forked` if its key does not come from an anchor's.
+  /// - Throws: `.tampered` if the key did not seal the header, `.forked` if its key does not descend from an anchor's.
   private static func candidate(
     _ database: any VaultRows, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot, _ anchors: [Anchor]
   ) throws(StoreError) -> Candidate {
@@ -115,7 +114,7 @@ final class VaultRepair {
     return report
   }
 
-  /// An older header is authentic, and brings back the slots of its time, including those of removed members.
+  /// An older header is authentic and brings back the slots of its time, including those of removed members.
   private func checkEpoch(_ acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) {
     guard let contradicted else { return }
     let slots = try known().summaries(inUse: slot.id)
@@ -138,7 +137,7 @@ final class VaultRepair {
     try KnownHeader(header, headerDigest, slot: slot, proving: [], place: database.place)
   }
 
-  /// Gives a vault that went back to an older key a new one. Its epoch is after all known ones, so that no known key gets another
+  /// Gives a vault that fell back to an older key a new one, in an epoch after all known ones, so no known key gets another
   /// number.
   private func renewKey(past seen: Anchor) throws(StoreError) {
     let newest = try max(header.epoch, seen.key.epoch, pins?.knownKey()?.epoch ?? 0)
@@ -162,12 +161,12 @@ final class VaultRepair {
     pins?.acceptOwn(vault.view.state, key: vault.view.keys.epochMark, replica: replica)
   }
 
-  /// Mends the header and checks everything else; false if the state has to be rebuilt.
+  /// False if the state must be rebuilt.
   private func mend(_ rebuilding: Bool) throws(StoreError) -> Bool {
     guard let state else { return false }
     do throws(StoreError) { try pins?.check(state, key: keys.epochMark) } catch {
-      // A damaged older copy is rebuilt above all that was seen; a whole one is reported by the pin. If an older key was
-      // accepted, the vault gets a new key, and a repair that died before that is run again.
+      // A damaged older copy is rebuilt above all that was seen; the pin reports an intact one. An accepted older key is
+      // replaced by a new one, and a repair that died before that runs again.
       guard contradicted == nil || rebuilding else { return try mendAndVerify(rebuilding, watching: nil) }
       guard rebuilding else { throw error }
       if contradicted == nil, try isWhole() { throw error }
@@ -259,16 +258,14 @@ final class VaultRepair {
     return state
   }
 
-  /// The unsealed and unproven generation of an unreadable state. A number beyond the life of a vault is a flipped bit, or an
-  /// attempt to use the numbers up.
+  /// The unsealed, unproven generation of an unreadable state. A number beyond a vault's lifetime is a flipped bit or an
+  /// attempt to exhaust the numbers.
   private func statedGeneration() throws(StoreError) -> UInt64 {
     let most: UInt64 = 1 << 48
     guard let stated = try StoredParts.statedGeneration(database), stated < most else { return 0 }
     return stated
   }
 
-  /// Writes the chosen header.
-  ///
   /// - Throws: `.conflict` if another process has written a header since, which must stay.
   private func putHeaders() throws(StoreError) {
     try checkUnchanged()
@@ -281,7 +278,7 @@ final class VaultRepair {
     }
   }
 
-  /// Searches both copies of the header: a skillfully edited copy seems sound without a key, but opens nothing.
+  /// Searches both copies of the header: a skillfully edited copy seems sound without a key but opens nothing.
   ///
   /// - Throws: the error for the first sound copy, if neither opens.
   static func slot(
@@ -315,7 +312,6 @@ final class VaultRepair {
     try [.first, .second].map { (copy) throws(StoreError) in try soundHeader(copy, database) }
   }
 
-  /// One copy of the header; nil if it is missing or does not fit its checksum.
   private static func soundHeader(
     _ copy: HeaderCopy, _ database: any VaultRows
   ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {

@@ -9,7 +9,6 @@ struct Verification {
 
   private static let progressStep = 256
 
-  /// Checks everything without opening a value.
   func run(_ log: VaultLog, _ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
     try StoredParts.verifyHeaders(of: view.database, are: view.headerDigest)
     let buckets = RecordTable.allCases.flatMap(view.tree.filled)
@@ -30,7 +29,7 @@ struct Verification {
     return VerifyReport(records: listed, items: Int(clamping: counts.items), buckets: buckets.count)
   }
 
-  /// Looks records up by index, as a `get` does: a scan of the table could show other rows than a look-up.
+  /// Looks records up by index, as a `get` does: a table scan could show other rows than a look-up.
   private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> RecordCounts {
     var (done, counts) = (0, RecordCounts.none)
     var fields: [RecordIndex: Int] = [:]

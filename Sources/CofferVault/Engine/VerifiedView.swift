@@ -6,44 +6,44 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// The verified parts of a vault: the header that its slot opened, the keys, the state, and the digests and lists under the
-/// state's root. Only ``refresh()`` and commits of this process change it.
+/// The verified parts of a vault: header, keys, state, and the digests and lists under the state's root. Only ``refresh()``
+/// and commits of this process change it.
 final class VerifiedView {
   let database: any VaultRows
   let place: VaultPlace
   let id: VaultID
   private let clock: @Sendable () -> Date
-  /// The slot is kept to follow a rotation by another process.
+  /// Kept to follow a rotation by another process.
   private(set) var slot: OpenSlot
   private(set) var header: VaultHeader
-  /// The digest of the header's row, with its checksum: the state is bound to it.
+  /// The digest of the header's row with its checksum. The state is bound to it.
   private(set) var headerDigest: Digest32
   private(set) var headerBody: HeaderBody
   private(set) var keys: Subkeys
   private(set) var state: VaultState
   private(set) var tree: DigestTree
-  /// The verified lists by bucket, each valid while the bucket's digest is unchanged.
+  /// The verified lists by bucket, each valid until the bucket's digest changes.
   private var lists: [Int: BucketList] = [:]
   var notes = BucketNotes()
-  /// The database's counter of commits by others, as of `state`; nil forces a reload.
+  /// The database's counter of foreign commits, as of `state`; nil forces a reload.
   private var dataVersion: Int64?
   /// This machine's memory of the vault; nil without a folder of pins.
   var pins: PinWatch?
-  /// Whether the slot no longer opens this vault, so that it must be unlocked again.
+  /// The slot no longer opens this vault; it must be unlocked again.
   private(set) var isOver = false
 
-  /// Keys that the vault's key must come from, beside this machine's pin and the held key.
+  /// Keys that the vault's key must descend from, besides this machine's pin and the held key.
   private let anchors: [Anchor]
-  /// A cache for ``check(_:)``: an agent's clients ask with each request.
+  /// A cache for ``check(_:)``, because an agent's clients ask with each request.
   private var proven: (header: Digest32, invitations: Set<Invitation>) = (.zero, [])
-  /// The invitations of eight clients that give as many as they may.
+  /// Enough for eight clients with the maximum number of invitations.
   private static let mostProven = 16 * Invitation.most
-  /// Whether `keys` may be of a change that was not committed.
+  /// `keys` may belong to an uncommitted change.
   private var keysAreInDoubt = false
-  /// Whether the pin was read for the next ``refresh()``, before its transaction.
+  /// The pin was read before the transaction of the next ``refresh()``.
   private var isPinRead = false
 
-  /// Called within a read transaction. Verifies that the vault's key comes from that of each anchor, then state and digests.
+  /// Called within a read transaction. Verifies that the vault's key descends from each anchor, then state and digests.
   init(
     _ database: any VaultRows, _ header: VaultHeader, _ headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
     pin: Anchor?, clock: @escaping @Sendable () -> Date
@@ -75,20 +75,20 @@ final class VerifiedView {
     try StoredParts.checked(place, body)
   }
 
-  /// Called before the transaction whose state is compared with the pin: every commit in the pin was made by then.
+  /// Called before the transaction whose state is compared with the pin, so every pinned commit is visible in it.
   func readPin() throws(StoreError) {
     try pins?.read()
     isPinRead = true
   }
 
-  /// Verifies commits by others, down to the digests. Called within a transaction.
+  /// Verifies foreign commits, down to the digests. Called within a transaction.
   func refresh() throws(StoreError) {
     defer { isPinRead = false }
     let version = try database.dataVersion()
     guard version != dataVersion else { return }
     try database.recheckSchema()
-    // Other processes of this machine may have seen more. Read within the transaction, the pin may know a later commit than the
-    // transaction sees: a refusal for that reason is checked again.
+    // Other processes of this machine may have seen more. Read within the transaction, the pin may be newer than the
+    // transaction, so such a refusal is checked again.
     if !isPinRead { try pins?.read() }
     let former = keys.epochMark
     try reloadHeader()
@@ -108,8 +108,8 @@ final class VerifiedView {
     pins?.remember(state, key: keys.epochMark)
   }
 
-  /// A later transaction never sees an older commit, so such a state was put back while the vault was open. An old state is
-  /// authentic; only this process's memory tells it from the current one.
+  /// A later transaction never sees an older commit, so this state was put back while the vault was open. It is authentic;
+  /// only this process's memory reveals it.
   private func checkProgress(to next: VaultState) throws(StoreError) {
     guard next.generation >= state.generation else {
       throw StoredParts.putBack(
@@ -120,8 +120,8 @@ final class VerifiedView {
     }
   }
 
-  /// Follows a change of slots under the held key, or a rotation, whose key the slot's kept secret opens without a passphrase.
-  /// Nothing changes before the new header has proven that it comes from the held key.
+  /// Follows a change of slots under the held key, or a rotation, whose key the slot's kept secret opens. Nothing changes
+  /// until the new header proves that it descends from the held key.
   private func reloadHeader() throws(StoreError) {
     let (next, digest) = try StoredParts.readHeader(database)
     guard digest != headerDigest else { return }
@@ -145,8 +145,8 @@ final class VerifiedView {
     headerDigest = digest
   }
 
-  /// Checks that the key comes from that of each of `invitations` and of all known anchors. One that is too old to be proven is
-  /// skipped if a later anchor holds. The held key is left out, because it proves nothing of itself.
+  /// Checks that the key descends from each of `invitations` and all known anchors. Skips an anchor too old to be proven if
+  /// a later one holds. The held key proves nothing of itself and is left out.
   func check(_ invitations: [Invitation]) throws(StoreError) {
     if proven.header != headerDigest { proven = (headerDigest, []) }
     guard !proven.invitations.isSuperset(of: invitations) else { return }
@@ -155,19 +155,17 @@ final class VerifiedView {
       for invitation in invitations { known.append(try invitation.anchor()) }
       return try header.openBody(keys, proving: known)
     }
-    // For evicted invitations the header is opened again.
+    // Evicted invitations only cost another opening of the header.
     if proven.invitations.count > Self.mostProven { proven.invitations = [] }
     proven.invitations.formUnion(invitations)
   }
 
-  /// Takes over a header that the held key has sealed.
   private func take(_ next: VaultHeader, proving known: [Anchor]) throws(StoreError) {
     let body = try checked { () throws(FormatError) in try next.openBody(keys, proving: known) }
     try slot.takeFrame(of: next, place: place.description)
     headerBody = body
   }
 
-  /// Takes over the key of a later epoch.
   private func follow(_ next: VaultHeader, proving known: [Anchor]) throws(StoreError) {
     let key = try slot.key(in: next, place: place.description)
     let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: key, vault: next.vault, epoch: next.epoch) }
@@ -179,7 +177,6 @@ final class VerifiedView {
     notes = BucketNotes()
   }
 
-  /// Restores the slot's keys if a change of the vault's key may not have been committed.
   private func settleKeys() throws(StoreError) {
     guard keysAreInDoubt else { return }
     keys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault, epoch: slot.epoch) }
@@ -187,8 +184,8 @@ final class VerifiedView {
     keysAreInDoubt = false
   }
 
-  /// - Parameter fresh: read the rows even if a verified list is kept. A write must notice rows that were changed behind it, or
-  ///   it would seal them as genuine.
+  /// - Parameter fresh: whether to ignore a cached list. A write must notice rows changed behind it, or it would seal them
+  ///   as genuine.
   func list(of bucket: Int, fresh: Bool = false) throws(StoreError) -> BucketList {
     if !fresh, let kept = lists[bucket] { return kept }
     var list = BucketList()
@@ -204,10 +201,10 @@ final class VerifiedView {
 
   func keepsList(of bucket: Int) -> Bool { lists[bucket] != nil }
 
-  /// Reads the lists of all buckets again. Buckets without a digest must have no row.
+  /// Rereads the lists of all buckets. Buckets without a digest must have no row.
   func lists(of table: RecordTable) throws(StoreError) -> [BucketList] {
     guard !tree.isEmpty(table) else {
-      // One look instead of one for each bucket.
+      // One look instead of one per bucket.
       try database.forEachRecord(in: table) { (_, _) throws(StoreError) in
         throw StoredParts.tampered("a bucket without records has rows", place)
       }
@@ -229,7 +226,6 @@ final class VerifiedView {
     return result
   }
 
-  /// Lends the row at `index`, which must be the version in the verified list.
   func withRow<Result: ~Copyable>(
     _ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present, _ part: RecordPart,
     _ body: (RecordRow) throws(StoreError) -> Result
@@ -248,7 +244,6 @@ final class VerifiedView {
     return result
   }
 
-  /// Makes the next operation read everything again.
   func forget() {
     dataVersion = nil
     isPinRead = false
@@ -256,7 +251,7 @@ final class VerifiedView {
     notes = BucketNotes()
   }
 
-  /// Makes the next operation read everything again, including the header, starting from the slot's key.
+  /// Like ``forget()``, but includes the header and starts from the slot's key.
   func forgetHeader() {
     forget()
     headerDigest = .zero
@@ -272,12 +267,12 @@ final class VerifiedView {
 
   func setOldBytesRemain(_ remain: Bool) { state.scrub = remain && marksOldBytes }
 
-  /// Whether the state marks old bytes for a later write to remove. Never for a server: old bytes stay in row versions, in its
-  /// log and its backups as long as its operators keep them.
+  /// Whether the state marks old bytes for a later write to remove. Never on a server, where they stay in row versions, its
+  /// log and its backups at its operators' discretion.
   var marksOldBytes: Bool { database.canRemoveOldBytes }
 
-  /// Begins again under the new key, within the write transaction of a rotation. The set is empty until the records are put into
-  /// it again.
+  /// Starts over under the new key, within a rotation's write transaction. The set is empty until the records are added
+  /// again.
   func begin(_ next: VaultHeader, keys nextKeys: consuming Subkeys, logHead: Digest32) throws(StoreError) {
     state.logHead = logHead
     // Until the file is rewritten, its free pages hold bytes that the old key opens.
@@ -289,7 +284,7 @@ final class VerifiedView {
     tree = DigestTree(emptyUnder: keys)
   }
 
-  /// Writes both copies of the header. The state, which is bound to it, must follow in the same transaction.
+  /// Writes both copies of the header. The state is bound to it and must follow in the same transaction.
   func replaceHeader(with next: VaultHeader) throws(StoreError) {
     let encoded = next.encoded()
     try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
@@ -322,7 +317,7 @@ final class VerifiedView {
 }
 
 extension VerifiedView {
-  /// The state of another vault; nil if these keys do not open it: anyone could have written such a state.
+  /// The state of another vault; nil if these keys do not open it, because anyone could have written it.
   func state(of other: any VaultRows) throws(StoreError) -> VaultState? {
     try other.read { () throws(StoreError) in
       do throws(StoreError) {
@@ -330,7 +325,7 @@ extension VerifiedView {
         guard header.vault == self.header.vault else { return nil }
         return try StoredParts.readState(other, header, digest, keys)
       } catch {
-        // Such a vault is why a backup is put back.
+        // Such a vault is the reason for a restore.
         guard error.kind == .damaged || error.kind == .tampered else { throw error }
         return nil
       }

@@ -2,21 +2,21 @@ internal import CofferPlatform
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The texts of a description, where they lie in its encoded bytes: see ``RecordMeta/write(to:)``.
+/// The texts of a description, in place in its encoded bytes: see ``RecordMeta/write(to:)``.
 ///
 /// Only for bytes that ``RecordMeta`` has decoded, which checks every length.
 struct DescriptionParts {
   let service: UnsafeRawBufferPointer
   let account: UnsafeRawBufferPointer
-  /// Of no bytes for an item.
+  /// Empty for an item.
   let field: UnsafeRawBufferPointer
   let label: UnsafeRawBufferPointer
   private let attributes: UnsafeRawBufferPointer
   private let attributeCount: Int
 
-  /// Bytes before the first text: version, kind, revision, id.
+  /// Version, kind, revision, id.
   private static let beforeTexts = 1 + 1 + 8 + 16
-  /// Bytes between the last text and the attributes: four times, access, history, the value's length.
+  /// Four times, access, history, the value's length.
   private static let afterTexts = 4 * 8 + 1 + 1 + 4
 
   init(_ bytes: UnsafeRawBufferPointer) {
@@ -31,7 +31,7 @@ struct DescriptionParts {
     attributes = UnsafeRawBufferPointer(rebasing: bytes[(cursor.at + 1)...])
   }
 
-  /// Whether `isWanted` says so of the name and the value of an attribute; of none that callers do not see.
+  /// Whether `isWanted` accepts the name and value of an attribute. Skips attributes that callers do not see.
   func hasAttribute(_ isWanted: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool) -> Bool {
     var cursor = Cursor(bytes: attributes, at: 0)
     for _ in 0..<attributeCount {
@@ -45,7 +45,6 @@ struct DescriptionParts {
     name.count == RecordMeta.namedAttribute.utf8.count && name.elementsEqual(RecordMeta.namedAttribute.utf8)
   }
 
-  /// By service, then account, then field, byte by byte, as names are ordered.
   func nameOrder(_ other: DescriptionParts) -> Int {
     let order = Self.order(service, other.service)
     guard order == 0 else { return order }

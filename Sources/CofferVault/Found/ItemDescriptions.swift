@@ -4,12 +4,11 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The descriptions of many items, by name: in guarded memory, encoded as they are sealed. An item is decoded when it is asked
-/// for, so that a reader of few items holds little more than those.
+/// The descriptions of many items, by name, in guarded memory, encoded as they are sealed. An item is decoded on request, so
+/// a reader of few items holds little more than those.
 ///
-/// A copy shares the memory. It is a snapshot of one moment.
+/// A snapshot of one moment. Copies share the memory.
 package struct ItemDescriptions: Sendable {
-  /// Where one description lies.
   struct Place: Sendable {
     let page: UInt32
     let offset: UInt32
@@ -20,7 +19,7 @@ package struct ItemDescriptions: Sendable {
   private var order: [Place]
   private let place: String
 
-  /// None yet. `place` is where the vault is, for errors.
+  /// No items yet. `place` is the vault's place, for errors.
   package init(place: String) { self.init(pages: [], order: [], place: place) }
 
   init(pages: [DescriptionPage?], order: [Place], place: String) {
@@ -29,27 +28,22 @@ package struct ItemDescriptions: Sendable {
     self.place = place
   }
 
-  /// How many items there are.
   package var count: Int { order.count }
   package var isEmpty: Bool { order.isEmpty }
 
-  /// The item at `position`.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a description that none of this version can be.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an invalid description.
   package subscript(position: Int) -> VaultItem {
     get throws(StoreError) {
       try VaultItem(meta(at: position))
     }
   }
 
-  /// The sealed description of the item at `position`.
   func meta(at position: Int) throws(StoreError) -> RecordMeta {
     try withDescription(at: position) { (raw) throws(StoreError) in
       do throws(FormatError) { return try RecordMeta(decoding: raw) } catch { throw error.storeError(place: place) }
     }
   }
 
-  /// All of them.
   package func items() throws(StoreError) -> [VaultItem] {
     var items: [VaultItem] = []
     items.reserveCapacity(count)
@@ -57,7 +51,6 @@ package struct ItemDescriptions: Sendable {
     return items
   }
 
-  /// Lends the encoded description at `position`.
   package func withDescription<Result>(
     at position: Int, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -71,7 +64,7 @@ package struct ItemDescriptions: Sendable {
     return try page.with(place, body)
   }
 
-  /// Appends an item that another process encoded, such as an agent.
+  /// Appends an item encoded by another process, such as an agent.
   package mutating func append(_ raw: UnsafeRawBufferPointer) throws(StoreError) {
     let last = pages.last.flatMap { $0 }
     if let last, let place = last.append(raw, page: pages.count - 1) { return order.append(place) }
@@ -80,10 +73,8 @@ package struct ItemDescriptions: Sendable {
     if let place = page.append(raw, page: pages.count - 1) { order.append(place) }
   }
 
-  /// Sorts appended items by name.
   mutating func sort() { order = sorted(order) }
 
-  /// `places` by the names that lie there.
   func sorted(_ places: [Place]) -> [Place] { places.sorted { isBefore($0, $1) } }
 
   func isBefore(_ left: Place, _ right: Place) -> Bool {
@@ -95,7 +86,6 @@ package struct ItemDescriptions: Sendable {
     }
   }
 
-  /// Those that `query` asks for.
   package func find(_ query: ItemQuery) -> ItemDescriptions {
     let matcher = ItemMatcher(query)
     // An item with the mark may belong to any service.
@@ -108,7 +98,7 @@ package struct ItemDescriptions: Sendable {
       pages: pages, order: range.filter { with($0) { matcher.matches(DescriptionParts($0)) } }, place: place)
   }
 
-  /// The services that begin with `prefix`, each once, by name; or the accounts of `service` that do.
+  /// The distinct services that begin with `prefix`, by name, or the accounts of `service` that do.
   package func names(of service: String?, prefix: String) -> [String] {
     guard let service else { return services(from: prefix) }
     return places(ofServicesFrom: service, whole: true).compactMap { place in
@@ -131,7 +121,7 @@ package struct ItemDescriptions: Sendable {
     return names
   }
 
-  /// The places of the items whose service begins with `prefix`, or, where it is `whole`, is just that.
+  /// The places of the items whose service begins with `prefix`, or equals it if `whole`.
   private func places(ofServicesFrom prefix: String, whole: Bool) -> ArraySlice<Place> {
     let start = partition { service in Self.order(service, prefix) >= 0 }
     let end = partition { service in
@@ -157,9 +147,9 @@ package struct ItemDescriptions: Sendable {
   private static func begins(_ raw: UnsafeRawBufferPointer, _ prefix: String) -> Bool { raw.starts(with: prefix.utf8) }
 }
 
-/// Descriptions one after the other in one block of guarded memory.
+/// Consecutive descriptions in one block of guarded memory.
 final class DescriptionPage: @unchecked Sendable {
-  // Written only by the thread that makes it, before anybody else has it.
+  // Written only by the thread that makes it, before any other has it.
   private var bytes: SecretBytes
   private var used = 0
   private(set) var places: [ItemDescriptions.Place] = []
@@ -171,10 +161,10 @@ final class DescriptionPage: @unchecked Sendable {
     do throws(SecretMemoryError) { bytes = try SecretBytes(zeros: capacity) } catch { throw StoreError(memory: error) }
   }
 
-  /// Bytes of guarded memory that it takes.
+  /// In bytes of guarded memory.
   var size: Int { bytes.count }
 
-  /// Adds a description; nil where it does not fit any more.
+  /// Nil if it does not fit.
   func append(_ raw: UnsafeRawBufferPointer, page: Int) -> ItemDescriptions.Place? {
     guard used + raw.count <= bytes.count else { return nil }
     let start = used
@@ -187,7 +177,6 @@ final class DescriptionPage: @unchecked Sendable {
     return place
   }
 
-  /// Makes it larger, so that `count` more bytes fit.
   func grow(by count: Int) throws(StoreError) {
     guard used + count > bytes.count else { return }
     do throws(SecretMemoryError) {

@@ -2,27 +2,26 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// Which items are asked for, by what describes them. All that is given must hold, but for items of the mark ``besides``.
+/// Conditions on the descriptions of items. All given ones must hold, except for items with the mark ``besides``.
 package struct ItemQuery: Sendable, Equatable {
-  /// The service, exactly.
+  /// The exact service.
   package var service: String?
-  /// A service whose items are left out.
+  /// A service to leave out.
   package var otherThan: String?
-  /// Texts that must be found in the service, the account, the label, or the name or value of an attribute, whatever their case.
+  /// Texts to find in the service, the account, the label, or the name or value of an attribute, ignoring case.
   package var texts: [String] = []
-  /// Attributes that must be there with exactly these values.
+  /// Required attributes with exactly these values.
   package var attributes: [Attribute] = []
-  /// Names of attributes that must be there, whatever their values.
+  /// Required attributes, with any value.
   package var attributeNames: [String] = []
-  /// A mark of items that are found as well, whatever else is asked for.
+  /// A mark of items that are also found, whatever else is required.
   package var besides: Mark?
-  /// Whether the question counts as a use of the vault, which an agent then keeps unlocked for a while.
+  /// Whether the query counts as a use of the vault, which keeps an agent unlocked for a while.
   package var isUse = true
 
   /// Whether to find fields instead of items; the other conditions then apply to the field.
   package var ofFields = false
 
-  /// One attribute that must be there.
   package struct Attribute: Sendable, Equatable {
     package let name: String
     package let value: String
@@ -33,7 +32,7 @@ package struct ItemQuery: Sendable, Equatable {
     }
   }
 
-  /// An attribute by which items are found, with that value; with any where that is nil.
+  /// An attribute that items are found by, with this value, or any if nil.
   package struct Mark: Sendable, Equatable {
     package let name: String
     package let value: String?
@@ -44,11 +43,10 @@ package struct ItemQuery: Sendable, Equatable {
     }
   }
 
-  /// Asks for all items, or all of one service.
   package init(service: String? = nil) { self.service = service }
 }
 
-/// A query as it is compared with descriptions where they lie, without a copy of each text.
+/// A query that is compared with descriptions in place, without copying each text.
 struct ItemMatcher {
   private let service: String?
   private let otherThan: String?
@@ -57,10 +55,9 @@ struct ItemMatcher {
   private let names: [String]
   private let besides: ItemQuery.Mark?
 
-  /// A text that is looked for.
   private struct Text {
     let folded: String
-    /// Its bytes where all are of ASCII: then most texts can be compared with it byte by byte.
+    /// Nil unless all bytes are ASCII: most texts can then be compared byte by byte.
     let bytes: [UInt8]?
 
     init(_ text: String) {
@@ -114,7 +111,7 @@ struct ItemMatcher {
     return false
   }
 
-  /// Whether each byte is a character of its own: a carriage return and a newline are one together.
+  /// Whether each byte is a character: a carriage return and a newline are one together.
   private static func isPlain(_ raw: UnsafeRawBufferPointer) -> Bool { raw.allSatisfy { $0 < 0x80 && $0 != 0x0D } }
 
   private static func lowered(_ byte: UInt8) -> UInt8 {
@@ -130,7 +127,7 @@ struct ItemMatcher {
     return isEqual(raw, value)
   }
 
-  /// Whether both are the same text, also where it is spelled in other bytes.
+  /// Whether both are the same text, even in different bytes.
   private static func isEqual(_ raw: UnsafeRawBufferPointer, _ text: String) -> Bool {
     if isSame(raw, text) { return true }
     // A text with bytes beyond ASCII has more of them.

@@ -2,7 +2,6 @@ internal import CofferPlatform
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The deletions that one vault of a merge remembers.
 struct MergeDeletions {
   private struct Deletion {
     let id: ItemID
@@ -10,13 +9,13 @@ struct MergeDeletions {
     let content: MergeSource, past: [MergeSource]
   }
 
-  /// The last deletion first. A record is found by the id of each of its contents, because a merge may have made it of two.
+  /// Latest first. A record is found by the id of each of its contents, because a merge may have made it of two.
   private var byID: [ItemID: [Deletion]] = [:]
 
   init(_ items: ItemTable) throws(StoreError) {
     var none = Change()
     let source = { (note: RecordNote) in
-      // These are only read, so the flag does not matter.
+      // Only read, so the flag does not matter.
       MergeSource(items: items, table: .old, index: note.index, revision: note.revision, isOurs: false)
     }
     let known = try items.records.notes(in: .old, &none)
@@ -37,15 +36,15 @@ struct MergeDeletions {
     byID = byID.mapValues { $0.sorted { $0.moment > $1.moment } }
   }
 
-  /// Whether a record of this very id was deleted, and not only one made of it.
+  /// Whether a record of this very id was deleted, not only one made of it.
   func hasOne(of id: ItemID) -> Bool { last(of: id) != nil }
 
   private func last(of id: ItemID) -> Deletion? { byID[id]?.first { $0.id == id } }
 
-  /// The time at which this vault deleted `record` of the other one; nil if it did not, or if the record changed since.
+  /// Nil if this vault did not delete `record`, or if the record changed since.
   ///
-  /// Names do not decide: a merge changes names, so that a later merge would match other deletions. A record that was deleted as
-  /// a part of another one is deleted with this vault's version.
+  /// Names do not decide: a merge changes names, so a later merge would match other deletions. A record deleted as a part of
+  /// another is deleted with this vault's version.
   func moment(of record: MergeRecord, _ source: MergeSource) throws(StoreError) -> UInt64? {
     guard let candidates = byID[record.id] else { return nil }
     // A deletion after the last change needs no look at the values.
@@ -72,7 +71,7 @@ extension MergeSide {
     try deletions.moment(of: record, MergeSource(items: other.items, table: .present, index: record.index, isOurs: false))
   }
 
-  /// Like ``deletion(of:in:)`` for an item with its fields. A field that was changed since keeps its item.
+  /// Like ``deletion(of:in:)`` for an item with its fields. A field changed since keeps its item.
   func deletion(ofItem item: MergeRecord, in other: MergeSide) throws(StoreError) -> UInt64? {
     guard let moment = try deletion(of: item, in: other) else { return nil }
     let isByID = deletions.hasOne(of: item.id)

@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The name of a record after a merge.
 struct NameClaim {
   let pair: Int
   var name: ItemName
@@ -13,8 +12,8 @@ struct NameClaim {
   let id: ItemID
   let verdict: MergeVerdict
 
-  /// The later of both names, or the greater one by bytes if the times are equal. Only a time that fits into the content that
-  /// stays counts: the next merge must find the same.
+  /// The later of both names, or the greater one by bytes if the times are equal. Only a time that fits into the content
+  /// that stays counts, so the next merge finds the same.
   init(_ ours: MergeRecord, _ theirs: MergeRecord, _ number: Int, _ verdict: MergeVerdict) {
     let isTimed = verdict.isOfOurs ? ours.tellsNamed : theirs.tellsNamed
     let isLaterThere = isTimed && ours.named != theirs.named ? ours.named < theirs.named : ours.key < theirs.key
@@ -37,11 +36,11 @@ struct NameClaim {
     return own == others ? other.id < id : own > others
   }
 
-  /// Gives each record a unique name. If several have the same name, all but one get a number; if a record that takes no part has
+  /// Gives each record a unique name. If several share a name, all but one get a number; if a record that takes no part has
   /// it, all do.
   ///
-  /// Neither vault may have the numbered name for something else, not even for an item that is about to be deleted: the other
-  /// vault still has it, and would match it by its name.
+  /// Neither vault may use the numbered name for something else, not even for an item about to be deleted: the other vault
+  /// still has it, and would match it by name.
   static func settled(_ claims: [NameClaim], of pairs: [MergePair]) -> [NameClaim] {
     let fixed = Set(pairs.filter(\.isLeftOut).flatMap(\.keys))
     var owners: [ItemName: Set<Int>] = [:]
@@ -61,7 +60,7 @@ struct NameClaim {
     for place in others.sorted(by: { claims[$0].isListed(before: claims[$1]) }) {
       let claim = claims[place]
       settled[place].name = claim.name.numbered { holders[$0] == nil && owners[$0, default: []].allSatisfy { $0 == claim.pair } }
-      // Later than both former names, so that the next merge keeps it.
+      // Later than both former names, so the next merge keeps it.
       settled[place].named += 1
       holders[settled[place].name] = place
     }

@@ -10,25 +10,23 @@ extension OpenRecord {
     MergeDescription(meta).isSame(as: MergeDescription(other.meta)) && valueOrder(other) == 0
   }
 
-  /// Of two writes of one content, whether this is the earlier one; with equal times, the ids decide.
+  /// Whether this is the earlier of two writes of one content; with equal times, the ids decide.
   borrowing func isEarlierWrite(than other: borrowing OpenRecord) -> Bool {
     if meta.isOfOneWrite(with: other.meta) { return meta.id < other.meta.id }
     return isBefore(other)
   }
 
-  /// Whether this deleted content is that of `other`, which has not changed since its value was written. The last change of a
-  /// deleted content is no longer known; a restoration counts as a change.
+  /// Whether this deleted content is that of `other`, unchanged since its value was written. The last change of a deleted
+  /// content is unknown; a restoration counts as a change.
   borrowing func isDeletedValue(of other: borrowing OpenRecord) -> Bool {
     meta.written == other.meta.written && other.meta.modified == other.meta.written && isSame(as: other)
   }
 
-  /// Whether both are the same write of one content.
   borrowing func isSameWrite(as other: borrowing OpenRecord) -> Bool {
     meta.isOfOneWrite(with: other.meta) && valueOrder(other) == 0
   }
 
-  /// Orders by the date of the value, then by the date of the version. Within one millisecond the bytes decide: value, then
-  /// description.
+  /// Orders by the date of the value, then of the version. Within one millisecond the bytes decide: value, then description.
   borrowing func isBefore(_ other: borrowing OpenRecord) -> Bool {
     if meta.written != other.meta.written { return meta.written < other.meta.written }
     if meta.modified != other.meta.modified { return meta.modified < other.meta.modified }
@@ -41,7 +39,7 @@ extension OpenRecord {
     case .some(let own):
       switch other.value {
       case .some(let value):
-        // Only the order is revealed, not the position of the difference.
+        // Reveals only the order, not the position of the difference.
         guard !own.isEqual(to: value) else { return 0 }
         return own.withUnsafeBytes { own in value.withUnsafeBytes { own.order($0) } }
       case .none: return 1

@@ -52,7 +52,7 @@ extension MergePlan {
       report.deleted.append(own.name)
       return nil
     case (nil, let other?):
-      // An item that comes back brings the fields that were deleted with it.
+      // A restored item brings the fields deleted with it.
       guard !isNew, try ours.deletion(of: other, in: theirs) != nil else {
         return NameClaim(other, number, .theirs(isConflict: false))
       }

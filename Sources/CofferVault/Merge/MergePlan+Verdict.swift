@@ -4,13 +4,13 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 
 extension MergePlan {
-  /// The content that stays. If only one vault knows the other's content, it has continued from that, whatever its clock said;
-  /// otherwise the newer value stays.
+  /// The content that stays. If only one vault knows the other's content, it has continued from that, whatever its clock
+  /// said; otherwise the newer value stays.
   func verdict(_ own: MergeRecord, _ other: MergeRecord) throws(StoreError) -> MergeVerdict {
     let none = Change()
     let own = try source(of: own, isOurs: true).open(none)
     let other = try source(of: other, isOurs: false).open(none)
-    // Both get one write of it, so that each knows the other's content and means the same item.
+    // Both adopt one write of it, so each knows the other's content and means the same item.
     guard !own.isSame(as: other) else { return .same(isLaterThere: own.isEarlierWrite(than: other)) }
     let (weKnow, theyKnow) = (try knows(ours, own.meta, other), try knows(theirs, other.meta, own))
     guard weKnow == theyKnow else { return weKnow ? .ours(isConflict: false) : .theirs(isConflict: false) }
@@ -31,7 +31,6 @@ extension MergePlan {
     MergeSource(items: (isOurs ? ours : theirs).items, table: .present, index: record.index, isOurs: isOurs)
   }
 
-  /// The former contents of a record since it was last made, the oldest first.
   func past(
     of meta: RecordMeta, _ side: MergeSide, isOurs: Bool, _ change: inout Change
   ) throws(StoreError) -> [MergeSource] {

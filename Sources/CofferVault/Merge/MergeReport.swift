@@ -1,46 +1,46 @@
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The effects of a merge, made or planned. The fields of a new or deleted item are not named.
+/// The effects of a merge, made or planned. Omits the fields of a new or deleted item.
 public struct MergeReport: Sendable, Equatable {
-  /// New here, in the order of the vault they are from.
+  /// New here, in the order of the other vault.
   public internal(set) var added: [ItemName] = []
-  /// Newer there, by a writer who knew the version here.
+  /// Newer there, by a writer who knew this vault's version.
   public internal(set) var updated: [ItemName] = []
   /// Changed on both sides.
   public internal(set) var conflicts: [Conflict] = []
   /// Renamed there, or numbered because another item has the name.
   public internal(set) var renamed: [Renamed] = []
-  /// Named differently in both, without a time that tells the later name: the name given up, and the one that stays. See
+  /// Named differently in both, without a time that reveals the later name: the dropped name and the kept one. See
   /// ``UnlockedVault/merge(_:keeping:keptUntil:isTrial:acceptingOlderKey:leavingOut:progress:)``.
   public internal(set) var undated: [Renamed] = []
-  /// Deleted there since they were last changed here.
+  /// Deleted there after their last change here.
   public internal(set) var deleted: [ItemName] = []
-  /// Newer here, or deleted here since they were last changed there.
+  /// Newer here, or deleted here after their last change there.
   public internal(set) var kept: [ItemName] = []
   /// In the other vault, but not taken over.
   public internal(set) var leftOut: [LeftOut] = []
-  /// The number of items that are the same in both.
+  /// Items that are the same in both.
   public internal(set) var same = 0
-  /// The number of items and fields with the same content whose times and id are taken from the other vault's later write.
+  /// Items and fields with equal content that take times and id from the other vault's later write.
   public internal(set) var aligned = 0
-  /// Whether the vault stays unchanged.
+  /// Whether the vault does not change.
   public internal(set) var isEmpty = true
 
   /// An item or field whose content in each vault is unknown to the other.
   public struct Conflict: Sendable, Equatable {
     /// Its name here.
     public let name: ItemName
-    /// The vault whose content it has now.
+    /// The vault whose content it now has.
     public let winner: Winner
-    /// The revision under which the other content is kept; nil if it is not, or if nothing was done.
+    /// The revision of the other content; nil if it is not kept or nothing was done.
     public internal(set) var kept: UInt64?
 
     /// A vault of a merge.
     public enum Winner: String, Sendable, CaseIterable {
-      /// The vault that takes the other's items.
+      /// The vault that takes over items.
       case this
-      /// The vault whose items are taken.
+      /// The vault whose items are taken over.
       case other
     }
   }
@@ -61,15 +61,15 @@ public struct MergeReport: Sendable, Equatable {
     public let reason: Reason
   }
 
-  /// The reasons for which an item or field is left out.
+  /// Why an item or field is left out.
   public enum Reason: String, Sendable, CaseIterable {
-    /// It is a login, or ends with a session, and so belongs to the place where it was made.
+    /// It is a login or ends with a session, and so belongs to the place where it was made.
     case login
     /// It has no value in one of the vaults.
     case withoutValue
     /// Its name, or an attribute's name, is invalid.
     case unsoundName
-    /// The item already has the most fields.
+    /// The item already has the maximum number of fields.
     case noRoom
   }
 }

@@ -8,9 +8,8 @@ struct MergeRecord {
   let index: RecordIndex
   let created: UInt64, modified: UInt64, named: UInt64
   let history: UInt8
-  /// Whether its description has room for the time of its name.
   let tellsNamed: Bool
-  /// Why it takes no part; nil if it does.
+  /// Why it is left out; nil if it is not.
   let exclusion: MergeReport.Reason?
 
   init(_ meta: RecordMeta, at index: RecordIndex, exclusion: MergeReport.Reason?) {
@@ -26,12 +25,11 @@ struct MergeRecord {
   var key: ItemName { name.field.isEmpty ? name : ItemName(sealed: "", "", field: name.field) }
 }
 
-/// One vault's state before a merge.
 struct MergeSide {
   let items: ItemTable
   private(set) var records: [MergeRecord] = []
   let deletions: MergeDeletions
-  /// The fields by the index of their item.
+  /// By the index of their item.
   private var fields: [RecordIndex: [MergeRecord]] = [:]
 
   /// Reads all descriptions, and no value.
@@ -75,7 +73,6 @@ struct MergeSide {
   }
 }
 
-/// A record and its counterpart in the other vault, if any.
 struct MergePair {
   var ours: MergeRecord?, theirs: MergeRecord?
 
@@ -83,7 +80,7 @@ struct MergePair {
 
   var keys: [ItemName] { [ours, theirs].compactMap { $0?.key } }
 
-  /// Matches by id, and the rest by name.
+  /// Matches by id, then the rest by name.
   static func match(_ ours: [MergeRecord], _ theirs: [MergeRecord]) -> [MergePair] {
     var pairs = ours.map { MergePair(ours: $0) }
     let byID = match(theirs, to: &pairs, \.id)

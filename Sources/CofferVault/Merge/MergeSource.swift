@@ -10,9 +10,9 @@ struct MergeSource {
   let index: RecordIndex
   /// Set for a former content.
   var revision: UInt64 = 0
-  /// Set for a record that was already removed from its place.
+  /// Set for a record already removed from its place.
   var row: SealedRecord?
-  /// Whether it is in the vault that is changed.
+  /// Whether it is in the vault that changes.
   let isOurs: Bool
 
   var isInPlace: Bool { isOurs && table == .old && row == nil }

@@ -1,7 +1,7 @@
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The change of a merge to one record of this vault.
+/// A merge's change to one record of this vault.
 struct MergeStep {
   let ours: MergeRecord?, theirs: MergeRecord?
   let verdict: MergeVerdict
@@ -14,7 +14,7 @@ struct MergeStep {
 }
 
 extension MergeStep {
-  /// Makes the step of an unchanged field in an item that is then called `item`.
+  /// The step of an unchanged field in an item now named `item`.
   init(keeping field: MergeRecord, in item: ItemName) {
     self.init(
       ours: field, theirs: nil, verdict: .ours(isConflict: false),
@@ -22,9 +22,8 @@ extension MergeStep {
   }
 }
 
-/// The content of an item or a field after a merge.
 enum MergeVerdict: Equatable {
-  /// The same in both. Times and id come from the later write.
+  /// Equal in both. Times and id come from the later write.
   case same(isLaterThere: Bool)
   /// This vault's; a conflict if neither knows the other one.
   case ours(isConflict: Bool)

@@ -3,7 +3,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import Synchronization
 
-/// One merge at a time in a process: two that took two vaults in opposite order would wait for each other.
+/// One merge at a time in a process: two that took two vaults in opposite order would deadlock.
 enum MergeTurn {
   private static let turn = Mutex(())
 

@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import FoundationEssentials
 
-/// Carries out the plan of a merge, within one write transaction of this vault and one read transaction of the other.
+/// Runs within one write transaction of this vault and one read transaction of the other.
 struct Merger {
   let plan: MergePlan
   /// Until when items deleted in the other vault can be restored here; nil removes them for good.
@@ -22,7 +22,7 @@ struct Merger {
     for (record, moment) in plan.removed + plan.groups.flatMap({ $0.removed.map { ($0.field, $0.at) } }) {
       _ = try items.removals.remove(record.name, keptUntil: keptUntil, at: moment, &change)
     }
-    // All renamed records leave their places first, because one may take the place of another.
+    // All renamed records leave their places first, because one may take another's place.
     var lifted: [RecordIndex: Lifted] = [:]
     for group in plan.groups {
       // The fields must move before their item.
@@ -64,9 +64,7 @@ struct Merger {
     let past: [MergeSource]
   }
 
-  /// Stores the content that stays, with the past of both.
-  ///
-  /// - Returns: the revision of the content that lost a conflict, if it is kept.
+  /// - Returns: the revision of the loser of a conflict, if it is kept.
   private func write(
     _ step: MergeStep, _ lifted: [RecordIndex: Lifted], _ change: inout Change
   ) throws(StoreError) -> UInt64? {
@@ -107,7 +105,7 @@ struct Merger {
     return Line(present: source, past: try plan.past(of: source.meta(none), plan.theirs, isOurs: false, &none))
   }
 
-  /// The distinct former contents of both, the oldest first. The loser is last, because it is replaced now.
+  /// The distinct former contents of both, oldest first. The loser is last, because it is replaced now.
   private func joined(
     _ winner: Line, _ loser: Line?, _ change: borrowing Change
   ) throws(StoreError) -> (contents: [MergeSource], endsInLoser: Bool) {
@@ -122,7 +120,7 @@ struct Merger {
     return (order.map { past[$0] } + (isNew ? [loser.present] : []), isNew)
   }
 
-  /// Versions that all others follow stay in place, with their numbers. The other versions of the old history are removed.
+  /// Versions that precede all others stay in place, with their numbers. The other versions of the old history are removed.
   ///
   /// - Returns: the revision of the version.
   private func store(
@@ -134,7 +132,7 @@ struct Merger {
     if let old = target.old { highest = old.revision } else { highest = try records.highestRevision(of: target.index, &change) }
     let kept = try RecordLimits.history(plan.history(of: step))
     let staying = target.old == nil ? 0 : Self.staying(past, below: highest, keeping: kept)
-    // The number of the replaced version is free: none of its history has it.
+    // The replaced version's number is free: none of its history has it.
     var next = target.old == nil || staying == past.count ? try number(after: highest) : highest
     for source in past.dropFirst(staying) {
       try seal(source, as: step.name, next, &change) { $0.become(.former) }
@@ -156,7 +154,7 @@ struct Merger {
     try view.checked { () throws(FormatError) in try FileCounter.next(number, "revision of an item") }
   }
 
-  /// The number of first versions that can stay in place, so that all others follow them and none is beyond the limit.
+  /// The number of first versions that can stay in place, so that all others follow them and none exceeds the limit.
   private static func staying(_ past: [MergeSource], below revision: UInt64, keeping kept: UInt8) -> Int {
     let count = past.prefix(while: \.isInPlace).count
     let next = revision + UInt64(max(1, past.count - count))

@@ -5,7 +5,7 @@ internal import CofferVaultRows
 internal import Synchronization
 internal import SystemPackage
 
-/// Keeps a mirror up to its vault, on a thread of its own: whenever somebody may have committed, and now and then.
+/// Keeps a mirror up to date on its own thread: whenever somebody may have committed, and periodically.
 final class MirrorKeeper: Sendable {
   private let core: VaultCore
   private let file: FilePath
@@ -14,13 +14,14 @@ final class MirrorKeeper: Sendable {
   private let isDue = Atomic<Bool>(true)
   private let hasEnded = Atomic<Bool>(false)
 
-  /// A thread that reads a vault and writes another one.
+  /// The thread reads a vault and writes another.
   private static let stackBytes = 1 << 20
-  /// Without a notice the server is asked this often: the mirror is then known to be as old as that at most.
+  /// The time between polls, and so the maximum age of the mirror without a notice.
   private let interval: Duration
-  /// The pause after a refresh, in its own duration: a large vault that always changes is copied for a tenth of the time.
+  /// The pause after a refresh, as a multiple of its duration: copying a large, always changing vault takes a tenth of the
+  /// time.
   private static let rest = 9
-  /// But no longer than this.
+  /// The limit of that pause.
   private static let longestRest = Duration.seconds(60)
 
   init(
@@ -36,14 +37,14 @@ final class MirrorKeeper: Sendable {
     bell = try Bell()
   }
 
-  /// Begins with a refresh, and goes on until the subscription ends.
+  /// Begins with a refresh, and continues until the subscription ends.
   func start() throws(StoreError) -> Subscription {
     let watch = try core.place.watchServer { [self] in
       isDue.store(true, ordering: .releasing)
       bell.ring()
     }
     guard let watch else {
-      // The error names the vaults that have mirrors.
+      // The error says which vaults have mirrors.
       _ = try core.run { (vault) throws(StoreError) in _ = try Mirroring(of: vault, to: file) }
       return Subscription {}
     }

@@ -5,22 +5,22 @@ internal import CofferVaultRows
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A mirror that a refresh has brought up to its vault.
+/// The result of refreshing a mirror.
 public struct MirrorReport: Sendable, Equatable {
-  /// The vault it is of.
+  /// The id of the vault.
   public let id: VaultID
-  /// The commit that it is of.
+  /// The mirror's commit.
   public let generation: UInt64
-  /// Whether the file was written; false where it was whole and of that commit already.
+  /// Whether the file was written; false if it was already intact and of that commit.
   public let isWritten: Bool
 }
 
 /// One refresh of a mirror: an ordinary vault file with the rows of a vault on a server at one commit.
 ///
-/// The copy is made under another name and verified with the keys of the open vault. Then it replaces the mirror, so that rows
-/// invented by a server never do. The mirror's pin follows. If the process dies in between, the mirror is newer than its pin,
-/// which is allowed; with the other order nobody could read it until the server is back. For a mirror's first file the pin comes
-/// first, because a file without one is not replaced.
+/// The copy is verified with the keys of the open vault before it replaces the mirror, so rows invented by a server never
+/// do. The mirror's pin follows. If the process dies in between, the mirror is newer than its pin, which is allowed; in the
+/// other order nobody could read it until the server is back. For a mirror's first file the pin comes first, because a file
+/// without one is not replaced.
 struct Mirroring {
   private let vault: OpenVault
   private let place: VaultPlace
@@ -29,7 +29,7 @@ struct Mirroring {
   /// The start of the refresh, in milliseconds since 1970: the mirror has every commit up to then.
   private let time: UInt64
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a vault in a file, `.incomplete` where the options name no
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a vault in a file, `.incomplete` if the options name no
   ///   folder of pins, `.denied`.
   init(of vault: OpenVault, to file: FilePath) throws(StoreError) {
     guard vault.view.database.isRemote else {
@@ -51,7 +51,7 @@ struct Mirroring {
   func run(_ progress: (Int, Int) -> Void) throws(StoreError) -> MirrorReport {
     var folder = try PinFolder(pins, calls: SystemCalls())
     Draft.sweep(target.folder)
-    // In this order: of a mirror that another refresh is making the pin comes first.
+    // In this order: while another refresh makes a mirror, its pin comes first.
     let isThere = try Stat.ofLink(target) != nil
     let pin = try folder.pin(ofMirrorAt: place)
     guard pin != nil || !isThere else { throw Self.taken(target) }
@@ -74,7 +74,7 @@ struct Mirroring {
     return try held.whileLocked { (now, write) throws(StoreError) in try publish(draft.path, copied, now, write) }
   }
 
-  /// The mirror's pin for the commit that `vault` is at. Within a transaction.
+  /// The mirror's pin for the current commit of `vault`. Called within a transaction.
   private func record(of vault: OpenVault) -> PinRecord {
     PinRecord(
       vault: vault.view.header.vault, replica: .zero, key: vault.view.keys.epochMark, seen: vault.view.state.mark, own: .never,
@@ -85,7 +85,7 @@ struct Mirroring {
     MirrorReport(id: VaultID(bytes: record.vault.bytes), generation: record.seen.generation, isWritten: isWritten)
   }
 
-  /// Checks, within a transaction, that `vault` is not older than the mirror was at its last refresh.
+  /// Checks, within a transaction, that `vault` is not older than the mirror at its last refresh.
   private func check(_ vault: OpenVault, against before: PinRecord?) throws(StoreError) {
     guard let before else { return }
     guard vault.view.header.vault == before.vault else { throw MirrorPin.replaced(vault.view.header.vault, before.vault, place) }
@@ -100,7 +100,7 @@ struct Mirroring {
 
   // MARK: The file
 
-  /// Whether the mirror's file is whole and of the commit of `record`.
+  /// Whether the mirror's file is intact and at the commit of `record`.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` for a sound file of another vault, which somebody may want.
   private func isWhole(_ record: PinRecord) throws(StoreError) -> Bool {
@@ -116,7 +116,6 @@ struct Mirroring {
     }
   }
 
-  /// Whether an error says that a file is not the mirror that it should be.
   private static func isDamage(_ kind: StoreError.Kind) -> Bool {
     switch kind {
     case .damaged, .tampered, .notAVault, .newerFormat, .noVault: true
@@ -124,7 +123,7 @@ struct Mirroring {
     }
   }
 
-  /// The record of the file at `path`, after all of it was verified with the open vault's key.
+  /// The record of the file at `path`, fully verified with the open vault's key.
   private func verified(_ path: FilePath) throws(StoreError) -> PinRecord {
     let rows = try VaultPlace.openMirror(path)
     defer { rows.close() }
@@ -169,7 +168,7 @@ struct Mirroring {
     }
   }
 
-  /// Puts `draft` in the mirror's place, while nobody else does so.
+  /// Replaces the mirror with `draft`, under the pin's lock.
   private func publish(
     _ draft: FilePath, _ copied: PinRecord, _ now: PinRecord?, _ write: (PinRecord) throws(StoreError) -> Void
   ) throws(StoreError) -> MirrorReport {

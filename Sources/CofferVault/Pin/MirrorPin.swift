@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// The errors of a mirror that its pin refuses.
 enum MirrorPin {
   /// For a mirror, or a file in its place, of unknown age.
   static func unknownAge(_ kind: StoreError.Kind, _ what: String, _ place: String) -> StoreError {
@@ -12,14 +11,14 @@ enum MirrorPin {
       cure: "move it away, and make the mirror anew with UnlockedVault.mirror(to:)", remedy: .remakeMirror)
   }
 
-  /// Of a mirror that is not the one that was made last.
+  /// For a mirror that is not the last one made.
   static func older(_ kind: StoreError.Kind, _ what: String, _ place: VaultPlace) -> StoreError {
     StoreError(
       kind, what, place: place.description,
       cure: "another copy was put in the mirror's place: make it anew with UnlockedVault.mirror(to:)", remedy: .makeMirror)
   }
 
-  /// For a mirror that is opened as the vault itself: a write to it would fork the history.
+  /// For a mirror opened as the vault itself: a write to it would fork the history.
   static func mistaken(_ place: VaultPlace) -> StoreError {
     StoreError(
       .refused, "this is a mirror of the vault, and not the vault", place: place.description,

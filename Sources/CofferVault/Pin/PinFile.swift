@@ -4,37 +4,34 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// An open `id-` or `mi-` file: two records, of which the valid one with the higher generation counts, and the other is written
-/// next.
+/// An open `id-` or `mi-` file of two records. The valid one with the higher generation counts; the other is written next.
 ///
-/// The descriptor stays open, so that a commit costs a lock, two reads and one write. Its lock belongs to this descriptor, and
-/// excludes other processes as well as other open vaults of this one.
+/// The descriptor stays open, so a commit costs a lock, two reads and one write. Its lock excludes other processes and other
+/// open vaults of this one.
 final class PinFile {
-  /// Bytes of a whole file.
   static let count = PinRecord.offsets[1] + PinRecord.count
-  /// A commit is done when its pin is written; nobody shall wait long for a process that was stopped with the lock.
+  /// A commit is done when its pin is written; nobody should wait long for a process stopped with the lock.
   private static let patience = Duration.seconds(1)
 
   let path: FilePath
   private let descriptor: Int32
   private let calls: SystemCalls
   private let isOfMirror: Bool
-  /// Why it was opened to be read alone, as an `errno`; nil where it can be written.
+  /// Why it is read only, as an `errno`; nil if it is writable.
   private let unwritable: Int32?
-  /// Whether something was written that a power loss could take.
+  /// A power loss could take what was written.
   private(set) var isDirty = false
-  /// The bytes that were read or written last at each of the two places, and the record that they are: the same bytes are not
-  /// hashed again.
+  /// The last bytes read or written at each of the two places, with their record: the same bytes are not hashed again.
   private var known: [(bytes: [UInt8], record: PinRecord)?] = [nil, nil]
 
-  /// The file at `path`, in a folder checked before; nil when there is none.
+  /// The file at `path`, in a folder checked before; nil if there is none.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` unless it is this user's private file.
   init?(_ path: FilePath, isOfMirror: Bool = false, calls: SystemCalls) throws(StoreError) {
     guard try TrustedPath.privateFile(path) != nil else { return nil }
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     var opened = calls.open(path.string, O_RDWR | flags, 0)
-    // A pin that cannot be written can still be compared with; writing says why it failed.
+    // An unwritable pin can still be compared; writing reports the reason.
     let refused = opened == -EROFS || opened == -EACCES
     unwritable = refused ? -opened : nil
     if refused { opened = calls.open(path.string, O_RDONLY | flags, 0) }
@@ -47,16 +44,14 @@ final class PinFile {
 
   deinit { close(descriptor) }
 
-  /// The record that counts.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` when neither record is one.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` if neither record is valid.
   func read(of vault: VaultSalt) throws(StoreError) -> PinRecord {
-    // Read without the lock, both records may be caught half written by two writers in turn.
+    // Without the lock, both records may be read half written by two writers in turn.
     if let (record, _) = try readOnce(vault) { return record }
     return try locked { () throws(StoreError) in try newest(vault).record }
   }
 
-  /// Lets `change` bring the record up to date, and writes it over the other one if it did. Not durable until ``synchronize()``.
+  /// Writes the record over the other one if `change` updates it. Not durable until ``synchronize()``.
   func update(of vault: VaultSalt, _ change: (inout PinRecord) -> Bool) throws(StoreError) -> PinRecord {
     try locked { () throws(StoreError) in
       var (record, place) = try newest(vault)
@@ -65,8 +60,8 @@ final class PinFile {
     }
   }
 
-  /// Makes the only record of the one that counts, nil where none is readable, also where the new one is older. Durable when it
-  /// returns.
+  /// Replaces both records by a change of the one that counts (nil if none is readable), even by an older one. Durable on
+  /// return.
   func reset(of vault: VaultSalt, _ change: (PinRecord?) -> PinRecord) throws(StoreError) -> PinRecord {
     let record = try locked { () throws(StoreError) in
       let record = change(try readOnce(vault)?.record)
@@ -77,16 +72,16 @@ final class PinFile {
     return record
   }
 
-  /// The record that counts of whatever vault it is; nil where none is readable.
+  /// The record of any vault; nil if none is readable.
   func readAny() throws(StoreError) -> PinRecord? {
     if let (record, _) = try readOnce(nil) { return record }
     return try locked { () throws(StoreError) in try readOnce(nil)?.record }
   }
 
-  /// Runs `body` as the only one who changes the file, with the record that counts, nil where none is readable, and with what
-  /// makes another one count, durably.
+  /// Runs `body` under the file's lock, with the record that counts (nil if none is readable) and a function that durably
+  /// makes another one count.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` where others do so for too long; what `body` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if others hold the lock for too long; the errors of `body`.
   func whileLocked<Result>(
     _ body: (PinRecord?, (PinRecord) throws(StoreError) -> Void) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -100,7 +95,6 @@ final class PinFile {
     }
   }
 
-  /// Makes the written record survive a power loss.
   func synchronize() throws(StoreError) {
     guard isDirty else { return }
     let code = calls.synchronize(descriptor)
@@ -136,7 +130,7 @@ final class PinFile {
     return found
   }
 
-  /// The record at one of the two places; nil where the bytes are none.
+  /// Nil if the bytes are no record.
   private func record(at place: Int) throws(StoreError) -> PinRecord? {
     try withUnsafeTemporaryAllocation(byteCount: PinRecord.count, alignment: 8) { (bytes) throws(StoreError) in
       let count = calls.read(descriptor, bytes, PinRecord.offsets[place])
@@ -151,7 +145,7 @@ final class PinFile {
     }
   }
 
-  /// Eight bytes at a time: every write looks at both records several times.
+  /// Eight bytes at a time: every write compares both records several times.
   private static func areEqual(_ known: [UInt8], _ found: UnsafeRawBufferPointer) -> Bool {
     guard known.count == found.count, found.count == PinRecord.count else { return false }
     return known.withUnsafeBytes { known in

@@ -6,16 +6,16 @@ internal import FoundationEssentials
 internal import SystemPackage
 
 /// The folder of pins: `id-…` for each vault, with the newest commit seen; `at-…` for each path, or each host of a server's
-/// place, with the vault expected there; `cp-…` for each copy at another path, with the newest commit seen of that; and `mi-…`
+/// place, with the vault expected there; `cp-…` for each copy at another path, with the newest commit seen of it; and `mi-…`
 /// for each mirror's path, with the mirror's commit.
 struct PinFolder {
-  /// Resolved, or as it was given where it does not exist yet.
+  /// Resolved, or as given if it does not exist yet.
   private(set) var path: FilePath
   let calls: SystemCalls
   private var isThere: Bool
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a folder that others can write or replace: who could change pins
-  ///   would decide what counts as a rollback.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a folder that others can write or replace: changing pins
+  ///   decides what counts as a rollback.
   init(_ folder: FilePath, calls: SystemCalls) throws(StoreError) {
     let found = try TrustedPath.privateFolder(folder)
     path = found ?? folder
@@ -23,19 +23,19 @@ struct PinFolder {
     self.calls = calls
   }
 
-  /// The file of `vault`; nil when this machine has none.
+  /// Nil if this machine has none.
   func pin(of vault: VaultSalt) throws(StoreError) -> PinFile? {
     isThere ? try PinFile(name(of: vault), calls: calls) : nil
   }
 
-  /// Makes the file of `vault`, durably. Another process may do so at the same time: the first one counts.
+  /// Durable. If another process does so at the same time, the first one counts.
   mutating func make(_ record: PinRecord) throws(StoreError) -> PinFile {
     try makeFolder()
     return try make(record, name(of: record.vault))
   }
 
-  /// The pin of `vault` at `place`; nil if there is none. A copy of a vault that is known at another place has a pin of its own,
-  /// because its age says nothing of the vault.
+  /// The pin of `vault` at `place`; nil if there is none. A copy of a vault known at another place has its own pin, because
+  /// its age says nothing about the vault.
   func pin(of vault: VaultSalt, at place: VaultPlace, isExpected: Bool) throws(StoreError) -> (file: PinFile?, isOfCopy: Bool) {
     guard isThere, place.path != nil else { return (try pin(of: vault), false) }
     if let copy = try PinFile(name(of: vault, copiedTo: place), calls: calls) { return (copy, true) }
@@ -44,7 +44,7 @@ struct PinFolder {
     return try isExpectedAnywhere(vault, place) ? (nil, true) : (file, false)
   }
 
-  /// Whether `vault` is expected at any place: a process that died between its two pins has told none.
+  /// Whether `vault` is expected at any place. A process that died between writing its two pins has named none.
   private func isExpectedAnywhere(_ vault: VaultSalt, _ place: VaultPlace) throws(StoreError) -> Bool {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: path.string) } catch { return true }
@@ -56,18 +56,16 @@ struct PinFolder {
     return false
   }
 
-  /// Makes the file of the copy of a vault at `place`, as ``make(_:)`` does that of a vault.
   mutating func make(_ record: PinRecord, ofCopyAt place: VaultPlace) throws(StoreError) -> PinFile {
     try makeFolder()
     return try make(record, name(of: record.vault, copiedTo: place))
   }
 
-  /// The file of the mirror at `place`; nil when this machine has made none there.
+  /// Nil if this machine has made none there.
   func pin(ofMirrorAt place: VaultPlace) throws(StoreError) -> PinFile? {
     isThere ? try PinFile(name(ofMirrorAt: place), isOfMirror: true, calls: calls) : nil
   }
 
-  /// Makes the file of the mirror at `place`, as ``make(_:)`` does that of a vault.
   mutating func make(_ record: PinRecord, ofMirrorAt place: VaultPlace) throws(StoreError) -> PinFile {
     try makeFolder()
     return try make(record, name(ofMirrorAt: place), isOfMirror: true)
@@ -87,7 +85,7 @@ struct PinFolder {
     return file
   }
 
-  /// The vaults expected at `place`, one for each name that it is known by; nil for a name at which none is.
+  /// The vaults expected at `place`, one for each of its known names; nil for a name without one.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged``.
   func expected(at place: VaultPlace) throws(StoreError) -> [VaultSalt?] {
@@ -99,7 +97,7 @@ struct PinFolder {
     let descriptor = calls.open(name.string, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
     guard descriptor >= 0 else { throw StoreError(errno: -descriptor, "open the pin", place: name) }
     defer { close(descriptor) }
-    // One byte more than there may be.
+    // One byte more than a valid file has.
     return try withUnsafeTemporaryAllocation(byteCount: 17, alignment: 8) { (bytes) throws(StoreError) in
       let count = calls.read(descriptor, bytes, 0)
       guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the pin", place: name) }
@@ -113,7 +111,7 @@ struct PinFolder {
     }
   }
 
-  /// Remembers that `vault` is the one at `place`, durably.
+  /// Durable.
   mutating func expect(_ vault: VaultSalt, at place: VaultPlace) throws(StoreError) {
     try makeFolder()
     for pinned in place.pinned {
@@ -141,7 +139,7 @@ struct PinFolder {
     path.appending("mi-\(Self.digest([UInt8](place.description.utf8)))")
   }
 
-  /// A path may be longer than a name can be.
+  /// A path may be too long for a file name.
   private static func digest(_ pinned: [UInt8]) -> String {
     let digest = pinned.span.bytes.withUnsafeBytes { PlainHash.digest($0) }
     return Hex.text(digest.bytes.prefix(16))
@@ -149,7 +147,7 @@ struct PinFolder {
 }
 
 extension VaultPlace {
-  /// The vaults that a folder of pins expects here, as far as that shows without asking a server.
+  /// The vaults that a folder of pins expects here, as far as known without asking a server.
   package func expected(by pins: FilePath) throws(StoreError) -> [VaultID] {
     let found = try server.map { (place) throws(StoreError) in try place.server().named(place.url) } ?? self
     return try PinFolder(pins, calls: SystemCalls()).expected(at: found).compactMap { $0.map { VaultID(bytes: $0.bytes) } }

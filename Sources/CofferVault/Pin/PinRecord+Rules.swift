@@ -5,27 +5,24 @@ internal import CofferVaultRows
 internal import SystemPackage
 
 extension VaultState {
-  /// The commit that this state is.
   var mark: PinRecord.Mark { PinRecord.Mark(generation: generation, commit: commit) }
 }
 
 extension VaultState.Replica {
-  /// The commit that it made last.
   var mark: PinRecord.Mark { PinRecord.Mark(generation: generation, commit: commit) }
 }
 
 extension PinRecord {
-  /// The result of a comparison that did not refuse.
   enum Finding {
     case fits
-    /// The vault names as many writers as it can, and this machine is none of them: its last write may be missing.
+    /// The vault names the maximum number of writers, without this machine: its last write may be missing.
     case ownEntryEvicted
   }
 
   /// Compares a state with this machine's memory, read before the transaction that read the state.
   ///
-  /// Every commit was pinned after it was made, so a state read later cannot be older than the pin, unless the file was put back.
-  /// A state in which this machine wrote later than the pin says is its own write whose pin was lost with the process.
+  /// A commit is pinned after it is made, so a state read later is older than the pin only if the file was put back. If this
+  /// machine's writes in the state are later than in the pin, the process died before updating the pin.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
   func check(_ state: VaultState, key found: EpochMark, vault place: VaultPlace) throws(StoreError) -> Finding {
@@ -40,8 +37,8 @@ extension PinRecord {
     return try checkOwn(state, place)
   }
 
-  /// Compares the vault's numbers in the clear with this machine's memory. It notices a copy that lacks commits seen here. Only
-  /// the sealed state shows a copy that was written to elsewhere, or a changed number.
+  /// Compares the vault's plaintext numbers with this machine's memory. Detects a copy that lacks commits seen here. Only
+  /// the sealed state reveals a copy written to elsewhere, or a changed number.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
   func check(_ stated: StatedAge, vault place: VaultPlace) throws(StoreError) {
@@ -73,12 +70,13 @@ extension PinRecord {
     return .fits
   }
 
-  /// Brings the record up to a state that was checked, or committed here; false when it knew as much.
+  /// Updates the record to a state that was checked or committed here; false if it knew as much.
   ///
-  /// The state says which commit was the last of this record's name. Whoever committed it may have done so under a name that the
-  /// record had before: a commit counted for the wrong name would be missed in every state that follows.
+  /// The state names the last commit under this record's name. The committer may have used an earlier name: a commit counted
+  /// for the wrong name would be missed in every later state.
   ///
-  /// A record of a later key, or of another one of the same epoch, was written since by who accepted that: it stays as it is.
+  /// A record of a later key, or of another key of the same epoch, was written since by someone who accepted that, and
+  /// stays.
   mutating func take(_ state: VaultState, key: EpochMark) -> Bool {
     guard key.epoch > self.key.epoch || key.names(self.key) else { return false }
     let before = self
@@ -90,7 +88,6 @@ extension PinRecord {
     return self != before
   }
 
-  /// Whether somebody of this machine has seen the commit of `state`, or one that came after it.
   func hasSeen(_ state: VaultState) -> Bool { seen == state.mark || seen.generation > state.generation }
 
   private static func rolledBack(_ what: String, _ place: VaultPlace) -> StoreError {
@@ -114,22 +111,22 @@ extension PinRecord {
   }
 }
 
-/// What comparing an open vault with this machine's pin has shown.
+/// The result of comparing an open vault with this machine's pin.
 public enum PinStatus: Sendable, Equatable {
-  /// No folder for pins was given: an older copy of the whole file would not be noticed.
+  /// No folder for pins was given: an older copy of the whole file would go unnoticed.
   case none
-  /// This machine had not seen the vault before; from now on it remembers.
+  /// This machine had not seen the vault before and remembers it from now on.
   case firstUse
-  /// The vault is as the pin says, or newer, and the pin is up to date.
+  /// The vault matches the pin or is newer, and the pin is up to date.
   case upToDate
-  /// The vault is as the pin says, or newer, and cannot be written here: the pin stays as it was.
+  /// The vault matches the pin or is newer, and cannot be written here: the pin did not change.
   case unchanged
-  /// The vault is as the pin says, or newer, and the pin could not be updated.
+  /// The vault matches the pin or is newer, and the pin could not be updated.
   case notWritten
 }
 
-/// The numbers of a vault's file in the clear: enough to notice an older copy that was put back unchanged. Unlocking the vault
-/// verifies them.
+/// The plaintext numbers of a vault's file: enough to detect an older copy put back unchanged. Unlocking the vault verifies
+/// them.
 struct StatedAge {
   let vault: VaultID
   let generation: UInt64

@@ -6,44 +6,43 @@ internal import SystemPackage
 
 /// Compares one open vault with this machine's memory of it, and updates that.
 ///
-/// An unreadable or untrusted pin is an error, because an ignored pin protects nobody. A pin that cannot be written is a warning,
-/// because the vault's commit is already made.
+/// An unreadable or untrusted pin is an error, because an ignored pin protects nobody. A pin that cannot be written is a
+/// warning, because the vault's commit is already made.
 final class PinWatch {
-  /// The longest time of updates that a power loss may take: only an older copy put back right after it is missed then.
+  /// The maximum time of updates lost in a power failure. Only an older copy put back right after it is then missed.
   private static let longestDirty = Duration.seconds(60)
 
   private let vault: VaultSalt
-  /// Of the vault.
   private let place: VaultPlace
   private var folder: PinFolder
   private var file: PinFile?
   private var record: PinRecord?
   private var expectsHere: Bool
-  /// Whether it goes by a pin of its own, as the vault is known at another place.
+  /// It uses a pin of its own, because the vault is known at another place.
   private let isOfCopy: Bool
-  /// Whether somebody said that the vault itself is here.
+  /// The user said that the vault itself is here.
   private var isJoined = false
-  /// The vault's own pin, of which a copy's knows nothing.
+  /// The vault's own pin, separate from a copy's.
   private var elder: PinFile?
-  /// Whether that is so under each name of the place.
+  /// It expects the vault under each name of the place.
   private var expectsEverywhere = false
   private var lastSync = ContinuousClock.now
   private(set) var status = PinStatus.upToDate
-  /// Why it could not be written; nil where it could.
+  /// Why it could not be written; nil after success.
   private(set) var failure: StoreError?
   private var hasWarned = false
-  /// The key that the pin was made ready for, and the one that it had.
+  /// The key that the pin was prepared for, and its previous key.
   private var expected: (key: EpochMark, former: EpochMark)?
-  /// Whether the pin is compared with and never advanced: a file that cannot be written may be a copy that someone looks at, and
-  /// that must not make the one in use look rolled back.
+  /// The pin is compared but never advanced: an unwritable file may be a copy under inspection, which must not make the one
+  /// in use look rolled back.
   private var isObserving = false
 
   /// The watch over `vault` at its resolved `path`.
   ///
   /// - Parameters:
-  ///   - accepting: whether to believe any state, because the user said so.
-  ///   - joining: whether it is the vault itself, at any path, because the user said so.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`; `.refused` for a mirror that is
+  ///   - accepting: whether the user accepts any state.
+  ///   - joining: whether the user vouches for the vault itself, at any path.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`; `.refused` for a mirror
   ///   opened as its vault.
   init(
     _ pins: FilePath, vault: VaultSalt, place: VaultPlace, accepting: Bool = false, joining: Bool = false,
@@ -55,7 +54,7 @@ final class PinWatch {
     expectsHere = false
     let expected: [VaultSalt?]
     do throws(StoreError) { expected = try folder.expected(at: place) } catch {
-      // Accepting a vault whose pin is unreadable means the vault itself.
+      // Accepting a vault with an unreadable pin means the vault itself.
       guard accepting, error.kind == .damaged else { throw error }
       expected = [vault]
     }
@@ -79,8 +78,7 @@ final class PinWatch {
 
   deinit { synchronize() }
 
-  /// Whether the vault may be written here: a copy of one that is known at another place is read alone, until somebody accepts
-  /// it.
+  /// A copy of a vault known at another place is read only until accepted.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly``.
   func checkWritable() throws(StoreError) {
@@ -93,13 +91,12 @@ final class PinWatch {
 
   private var isUnacceptedCopy: Bool { isOfCopy && !expectsHere && !isJoined }
 
-  /// Says that the vault is a copy, where it is one.
   func noteCopy() {
     guard isUnacceptedCopy else { return }
     Notices.note("\(place): a copy of vault \(vault), which this machine knows at another place; it is read alone")
   }
 
-  /// The watch over the mirror at its resolved path, by this machine's memory of that mirror. The vault's own pins take no part,
+  /// The watch over the mirror at its resolved path, by this machine's memory of it. The vault's own pins are not used,
   /// because a mirror may be behind them. Made before the file is opened, because a refresh may replace it at any time.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.unproven`, `.damaged` (a pin), `.denied`, `.io`.
@@ -120,9 +117,7 @@ final class PinWatch {
     observe()
   }
 
-  /// Checks that `found` stands in the mirror's file.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced`` unless `found` is the mirror's vault.
   func checkMirrored(_ found: VaultSalt) throws(StoreError) {
     guard found == vault else { throw MirrorPin.replaced(found, vault, place) }
   }
@@ -130,32 +125,29 @@ final class PinWatch {
   /// This machine's name in the vault's state, once it has a pin to compare its own writes with.
   var replica: ReplicaID? { file == nil ? nil : record?.replica }
 
-  /// Whether this machine has seen the vault before.
   var knowsVault: Bool { file != nil || elder != nil }
 
-  /// Whether this machine has seen the vault before, at this place.
   var knowsPlace: Bool { file != nil && (expectsHere || isOfCopy) }
 
-  /// The highest generation that this machine has seen or made; 0 where it has no readable pin.
+  /// 0 without a readable pin.
   func knownGeneration() throws(StoreError) -> UInt64 {
     try known().map { max($0.seen.generation, $0.own.generation) } ?? 0
   }
 
-  /// The newest key that this machine has seen; nil where it has no readable pin.
+  /// Nil without a readable pin.
   func knownKey() throws(StoreError) -> EpochMark? { try known()?.key }
 
-  /// What ``read()`` found, as an anchor: the vault's key must come from this one.
+  /// The finding of ``read()`` as an anchor, from which the vault's key must descend.
   var anchor: Anchor? { file == nil ? nil : record.map { Anchor(vault: vault, key: $0.key, source: .pin) } }
 
-  /// The same of a vault that a recipient's key opens, which anyone could have made: a copy without a pin of its own is held to
-  /// the vault's.
+  /// The same for a recipient's vault, which anyone could have made: a copy without a pin is held to the vault's.
   func anchorOfRecipient() throws(StoreError) -> Anchor? {
     if let anchor { return anchor }
     guard let elder else { return nil }
     return Anchor(vault: vault, key: try elder.read(of: vault).key, source: .pin)
   }
 
-  /// The name that this machine's writes had until now; nil where it has no readable pin.
+  /// The name of this machine's writes until now; nil without a readable pin.
   func knownReplica() throws(StoreError) -> ReplicaID? { try known()?.replica }
 
   private func known() throws(StoreError) -> PinRecord? {
@@ -165,9 +157,9 @@ final class PinWatch {
     }
   }
 
-  /// Makes ready for a commit under a key that does not come from the pin's, which someone asked for: should the process die
-  /// between that commit and its ``acceptOwn(_:key:replica:)``, the pin must not refuse the vault. Should it die before, the
-  /// vault that stands there is refused as older, until the commit is made after all.
+  /// Prepares for a requested commit under a key that does not descend from the pin's. If the process dies between the
+  /// commit and ``acceptOwn(_:key:replica:)``, the pin must not refuse the vault. If it dies earlier, the present vault is
+  /// refused as older until the commit is made after all.
   func expect(_ key: EpochMark) throws(StoreError) {
     guard let record = try known() else { return }
     expected = (key, record.key)
@@ -178,10 +170,9 @@ final class PinWatch {
     }
   }
 
-  /// The commit that ``expect(_:)`` was for is made.
   func isMade() { expected = nil }
 
-  /// Takes back the record of ``expect(_:)`` if the commit was not made. The previous one is still valid.
+  /// Undoes ``expect(_:)`` if the commit was not made. The previous record is still valid.
   func withdraw() {
     guard let (key, former) = expected else { return }
     expected = nil
@@ -195,26 +186,26 @@ final class PinWatch {
     }
   }
 
-  /// Remembers `state`, which a commit of another history is about to replace, where it fits the pin. To be called where nobody
-  /// else writes to the vault, and before ``knownReplica()``.
+  /// Remembers `state`, which a commit of another history is about to replace, if it fits the pin. Called while nobody else
+  /// writes, and before ``knownReplica()``.
   ///
-  /// It may be the commit of a restore that is not in the pin yet, whose name the new history does not tell of. Once it is seen
-  /// here, that restore leaves the name as it is.
+  /// It may be the commit of a restore that is not in the pin yet, whose name the new history lacks. Once seen here, that
+  /// restore leaves the name unchanged.
   func rememberReplaced(_ state: VaultState, key: EpochMark) throws(StoreError) {
-    // One that is unreadable is replaced with the history.
+    // An unreadable pin is replaced with the history.
     guard try known() != nil else { return }
     attempt { () throws(StoreError) in
       _ = try file?.update(of: vault) { (record) in
-        // A state that does not fit is left behind, and nothing of it is remembered.
+        // Nothing is remembered of a state that does not fit.
         do throws(StoreError) { _ = try record.check(state, key: key, vault: place) } catch { return false }
         return record.take(state, key: key)
       }
     }
   }
 
-  /// Reads the pin. To be called before the transaction whose state is then checked.
+  /// Reads the pin. Called before the transaction whose state is then checked.
   func read() throws(StoreError) {
-    // An open mirror stays as it was opened, while its pin moves on.
+    // An open mirror stays as opened, while its pin advances.
     if let file, !place.isMirror { record = try file.read(of: vault) }
   }
 
@@ -225,7 +216,7 @@ final class PinWatch {
     guard let former = record, file != nil else { return }
     let finding: PinRecord.Finding
     do throws(StoreError) { finding = try former.check(state, key: key, vault: place) } catch {
-      // Two restores since the pin was read leave nothing of the name that it had then.
+      // Two restores since the pin was read leave no trace of its name at that time.
       try read()
       guard let record, record.replica != former.replica else { throw error }
       finding = try record.check(state, key: key, vault: place)
@@ -238,22 +229,22 @@ final class PinWatch {
     )
   }
 
-  /// Checks the numbers in the clear of a file that was read after ``read()``.
+  /// Checks the plaintext numbers of a file read after ``read()``.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
   func check(_ stated: StatedAge) throws(StoreError) {
     if file != nil { try record?.check(stated, vault: place) }
   }
 
-  /// Leaves the pin as it is from now on, whatever newer state is seen.
+  /// Freezes the pin, whatever newer state is seen.
   func observe() {
     isObserving = true
     status = .unchanged
   }
 
-  /// Remembers a state that was checked, or that this process committed.
+  /// Remembers a state that was checked or committed by this process.
   ///
-  /// A writer has remembered the base of its commit within its transaction, and learned this machine's name by that.
+  /// A writer has remembered the base of its commit within its transaction, and so learned this machine's name.
   func remember(_ state: VaultState, key: EpochMark) {
     guard !isObserving else { return }
     let isRotated = record.map { $0.key != key } ?? false
@@ -265,7 +256,7 @@ final class PinWatch {
       }
       if !expectsEverywhere, !isUnacceptedCopy { try expectHere() }
     }
-    // Where writing failed, this process remembers at least.
+    // If writing failed, at least this process remembers.
     _ = record?.take(state, key: key)
     if isRotated || ContinuousClock.now - lastSync > Self.longestDirty { synchronize() }
   }
@@ -277,13 +268,13 @@ final class PinWatch {
     try believe(PinRecord(vault: vault, replica: .random(), key: key, seen: state.mark, own: .never)) { _ in false }
   }
 
-  /// Believes `state`, which this process committed under the new name `replica`. The commit noted the replica in the pin: if the
-  /// pin cannot be written it refuses nothing, and the next reader updates it.
+  /// Believes `state`, which this process committed under the new name `replica`. The commit noted the replica in the pin:
+  /// if the pin cannot be written it refuses nothing, and the next reader updates it.
   ///
-  /// Others may have seen the commit before it is remembered here, and may be about to continue under the old name. The name then
-  /// stays the old one, because their commits would lack a new one.
+  /// Others may have seen the commit before it is remembered here and be about to continue under the old name. The name then
+  /// stays, because their commits would lack a new one.
   func acceptOwn(_ state: VaultState, key: EpochMark, replica: ReplicaID) {
-    // What cleaned up after the commit may have committed once more, under no name.
+    // The cleanup after the commit may have committed once more, under no name.
     let own = state.replica(replica)?.mark ?? state.mark
     let accepted = PinRecord(vault: vault, replica: replica, key: key, seen: state.mark, own: own)
     attempt { () throws(StoreError) in try believe(accepted) { $0.hasSeen(state) && $0.seen.generation < FileCounter.most } }
@@ -301,10 +292,10 @@ final class PinWatch {
     status = .upToDate
   }
 
-  /// Makes the pin survive a power loss: after a rotation, and when the vault is locked.
+  /// Makes the pin survive a power loss, after a rotation and when the vault is locked.
   func synchronize() {
     lastSync = .now
-    // What could not be written is not made durable.
+    // A failed write has nothing to make durable.
     if failure == nil { attempt { () throws(StoreError) in try file?.synchronize() } }
   }
 

@@ -3,11 +3,11 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 public import FoundationEssentials
 
-/// An item on its way from one vault, or another program, to a vault.
+/// An item from another vault or program, for an import.
 public struct ImportedItem: Sendable {
   /// Service and account.
   public let name: ItemName
-  /// The value and its description.
+  /// The value and its metadata.
   public let form: SecretForm
   /// When it was first stored and last written; nil for now.
   public let created: Date?, modified: Date?
@@ -21,19 +21,19 @@ public struct ImportedItem: Sendable {
   }
 }
 
-/// What becomes of an imported item whose name is taken.
+/// The treatment of an imported item whose name is taken.
 public enum DuplicatePolicy: Sendable, CaseIterable {
-  /// Nothing is imported at all: ``/CofferPlatform/StoreError/Kind/alreadyExists``.
+  /// Imports nothing: ``/CofferPlatform/StoreError/Kind/alreadyExists``.
   case refuse
-  /// The imported item takes its place.
+  /// Replaces the current item.
   case replace
-  /// The current item stays.
+  /// Keeps the current item.
   case keep
 }
 
 /// The effects of an import, made or planned.
 public struct ImportReport: Sendable, Equatable {
-  /// Names that were new, were replaced, or stayed as they were; in the order of the import.
+  /// The new, the replaced and the unchanged names, in the order of the import.
   public package(set) var added: [ItemName] = [], replaced: [ItemName] = [], kept: [ItemName] = []
 
   package init() {}

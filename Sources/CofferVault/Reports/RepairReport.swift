@@ -3,30 +3,30 @@ internal import CofferVaultRows
 
 /// The findings and effects of a repair.
 public struct RepairReport: Sendable, Equatable {
-  /// Whether one copy of the header was written anew from the other.
+  /// Whether a copy of the header was rewritten from the other one.
   public internal(set) var mendedHeader = false
   /// Whether the state was rebuilt from the records that open.
   public internal(set) var rebuiltState = false
-  /// Records that were dropped because they do not open.
+  /// Records dropped because they do not open.
   public internal(set) var droppedRecords = 0
-  /// Rows of the log that were dropped because they do not belong to its chain.
+  /// Log rows dropped because they are not part of its chain.
   public internal(set) var droppedLogRows = 0
-  /// The vault's generation now.
+  /// The vault's generation after the repair.
   public internal(set) var generation: UInt64 = 0
-  /// Items in the vault now.
+  /// Items after the repair.
   public internal(set) var items = 0
-  /// Records in the vault now: items, their fields, previous versions and deleted ones.
+  /// Records after the repair: items, fields, previous and deleted versions.
   public internal(set) var records = 0
-  /// What holds the vault as it was; nil when nothing could be lost.
+  /// The copy of the vault before the repair; nil if nothing could be lost.
   public internal(set) var kept: VaultPlace?
-  /// Where the vault went back to an older key: the slots of that time, all of which open it again, whoever removed them since;
-  /// else none.
+  /// If the vault went back to an older key, the slots of that time, which all open it again, even if removed since; else
+  /// empty.
   public internal(set) var returnedSlots: [VaultStatus.Slot] = []
 
   /// Whether there was nothing to repair.
   public var foundNothing: Bool { !mendedHeader && !rebuiltState && returnedSlots.isEmpty }
 
-  /// The facts that are lost after the state was rebuilt, in sentences.
+  /// What is no longer certain after the state was rebuilt, in sentences.
   public var unproven: [String] {
     guard rebuiltState else { return [] }
     let olderKey =

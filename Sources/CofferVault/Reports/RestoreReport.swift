@@ -1,21 +1,21 @@
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// What putting a backup back did.
+/// The effects of a restore.
 public struct RestoreReport: Sendable, Equatable {
-  /// The vault that stands there now.
+  /// The id of the restored vault.
   public let id: VaultID
-  /// The commit that the backup held.
+  /// The commit in the backup.
   public let restored: UInt64
-  /// The commit that put it back: above all that this machine had seen.
+  /// The commit that restored it: above all that this machine had seen.
   public let generation: UInt64
-  /// Items in it.
+  /// Items in the vault.
   public let items: Int
-  /// The place that holds what stood there before; nil when nothing did.
+  /// The place of what was there before; nil if there was nothing.
   public let kept: VaultPlace?
-  /// Where the vault that stood there did not open, or stood apart: the backup's slots, all of which open the vault again,
-  /// whoever removed them since; else none, and the vault has the slots that it had.
+  /// If the previous vault did not open, or was of another history, the backup's slots, which all open the vault again, even
+  /// if removed since. Otherwise empty, and the vault keeps its slots.
   public let returnedSlots: [VaultStatus.Slot]
-  /// The introduction to the vault under its new key; the backup is of an older key.
+  /// An invitation to the vault under its new key; the backup has an older key.
   public let invitation: Invitation
 }

@@ -3,39 +3,38 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 public import FoundationEssentials
 
-/// The listing of an item: everything but the value, which it never opens.
+/// An item without its value, which a listing never opens.
 public struct VaultItem: Sendable, Equatable, Identifiable {
-  /// Bytes of a value, at most: 2 MiB. Sealing holds a value twice in guarded memory, plain and padded, and a process may often
-  /// lock no more than 8 MiB.
+  /// The maximum bytes of a value: 2 MiB. Sealing holds it twice in guarded memory, plain and padded, and a process can
+  /// often lock no more than 8 MiB.
   public static let largestValue = RecordLimits.largestValue
-  /// The identity of the item or field, under every name and in every vault that it is exported to. An item that was deleted for
-  /// good and stored again has another.
+  /// The identity of the item or field, under every name and in every vault it is exported to. An item that was deleted for
+  /// good and stored again gets a new one.
   public let id: UUID
-  /// Service and account, and the field where it is one of an item.
+  /// Service, account, and for a field its name.
   public let name: ItemName
   /// Label, content type, attributes, expiry.
   public let metadata: ItemMetadata
   /// When the item was first stored.
   public let created: Date
-  /// When the item was last written; of one that was deleted, when that was.
+  /// When the item was last written, or when a deleted one was deleted.
   public let modified: Date
-  /// When the value was new. Who changes the rest alone, or goes back to a former value, leaves it.
+  /// When the value was new. Unchanged by changing only the rest, and by reverting to a former value.
   public let written: Date
-  /// Counts the writes of this item from 1; compare-and-swap compares it.
+  /// Counts the writes of this item from 1, for compare-and-swap.
   public let revision: UInt64
   /// The value's length in bytes.
   public let valueBytes: Int
-  /// How many former contents are kept of it: those of so many writes before the last one. None unless someone asked for it.
+  /// The number of former contents to keep: those of the last writes. 0 unless requested.
   public let history: Int
-  /// Former contents that can be kept of an item or field, at most.
+  /// The maximum number of former contents of an item or field.
   public static let longestHistory = Int(RecordMeta.longestHistory)
-  /// Fields that an item can have, at most.
+  /// The maximum number of fields of an item.
   public static let mostFields = RecordMeta.mostFields
 
   /// The condition that nobody has written or replaced the item since this was read.
   public var isUnchanged: WriteCondition { .item(id, revision: revision) }
 
-  /// An item's description.
   package init(
     id: UUID, name: ItemName, metadata: ItemMetadata, created: Date, modified: Date, written: Date, revision: UInt64,
     valueBytes: Int,

@@ -2,13 +2,13 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 public import FoundationEssentials
 
-/// Something that happened to a vault, as its log holds it: who, when and what, never a value.
+/// An entry of a vault's log: who, when and what, never a value.
 public struct VaultLogEntry: Sendable, Equatable {
-  /// What happened.
+  /// The kind of an event.
   public enum Event: String, Sendable, CaseIterable {
     /// The vault was made.
     case vaultCreated
-    /// An item was stored, or stored again.
+    /// An item was stored.
     case itemSet
     /// An item was deleted.
     case itemDeleted
@@ -16,49 +16,50 @@ public struct VaultLogEntry: Sendable, Equatable {
     case slotAdded
     /// A slot was removed.
     case slotRemoved
-    /// A slot has another label, secret or cost.
+    /// A slot got another label, secret or cost.
     case slotChanged
-    /// The vault has a new key, under which every record was sealed.
+    /// The vault got a new key, and every record was resealed under it.
     case keyRotated
     /// A process unlocked the vault.
     case unlocked
-    /// A backup was put in the vault's place.
+    /// A backup replaced the vault.
     case restored
     /// The oldest entries of the log were dropped.
     case trimmed
     /// Damage was repaired or left out.
     case repaired
-    /// The least Argon2id cost of the vault's passphrases is another.
+    /// The minimum Argon2id cost of the vault's passphrases changed.
     case policyChanged
-    /// The vault was brought to a newer format. No version writes this yet.
+    /// The vault was converted to a newer format. No version writes this yet.
     case migrated
-    /// A deleted item or field was brought back.
+    /// A deleted item or field was restored.
     case undeleted
     /// Former or deleted contents were dropped.
     case pruned
-    /// Something that this version does not know.
+    /// An event unknown to this version.
     case unknown
   }
 
   /// Its number, from 1.
   public let sequence: UInt64
-  /// When, by the clock of the machine it happened on.
+  /// The time by the clock of the machine where it happened.
   public let date: Date
-  /// What happened.
+  /// The event.
   public let event: Event
   /// The user's number on that machine.
   public let user: UInt32
-  /// The process's number on that machine. For a change through an agent, the process that asked the agent.
+  /// The process's number on that machine. For a change through an agent, the agent's client.
   public let process: UInt32
-  /// The program's name, without its folder, by its own account.
+  /// The program's name as it claims, without its folder.
   public let program: String
-  /// The item concerned, where it still exists or can be brought back.
+  /// The item concerned, if it exists or is restorable.
   public let item: ItemName?
-  /// The item's place in the vault, 32 hexadecimal digits, which stays the same for one name; nil where no item is concerned.
+  /// The item's place in the vault, 32 hexadecimal digits that never change for a name; nil if no item is concerned.
   public let index: String?
-  /// The slot concerned, 32 hexadecimal digits; nil where none is.
+  /// The slot concerned, 32 hexadecimal digits; nil if none is.
   public let slot: String?
-  /// The slot that had opened the vault, 32 hexadecimal digits: a holder of its secret made the change, or lent the key for it.
+  /// The slot that had opened the vault, 32 hexadecimal digits: a holder of its secret made the change or lent the key for
+  /// it.
   public let openedWith: String
 
   package init(

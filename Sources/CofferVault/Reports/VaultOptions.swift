@@ -4,40 +4,38 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 public import SystemPackage
 
-/// Options for opening a vault, beside its place and the credentials.
+/// Options for opening a vault.
 public struct VaultOptions: Sendable, Equatable {
-  /// The folder of rollback pins: this machine and user's memory of each vault, by which a whole older copy of its file is
-  /// noticed. Nil for none; then nothing outside the vault's own file is compared.
+  /// The folder of rollback pins: this machine and user's memory of each vault, which reveals an older copy of its whole
+  /// file. Nil compares nothing outside the vault's own file.
   ///
-  /// A missing folder is made with mode 0700. Keep it where other writers of the vault's file cannot write.
+  /// A missing folder is created with mode 0700. Other writers of the vault's file must not be able to write there.
   public var pins: FilePath?
-  /// The vault that must be found; ``/CofferPlatform/StoreError/Kind/replaced`` otherwise.
+  /// The expected vault; any other is ``/CofferPlatform/StoreError/Kind/replaced``.
   public var expected: VaultID?
-  /// Invitations from others who have the vault, at most ``/CofferVaultFormat/Invitation/most``. A vault whose key does not come
-  /// from theirs is refused with ``/CofferPlatform/StoreError/Kind/forked`` or ``/CofferPlatform/StoreError/Kind/rolledBack``. A
+  /// Invitations from others who have the vault, at most ``/CofferVaultFormat/Invitation/most``. A vault whose key does not
+  /// descend from theirs is ``/CofferPlatform/StoreError/Kind/forked`` or ``/CofferPlatform/StoreError/Kind/rolledBack``. A
   /// recipient's first use of a vault needs one.
   public var invitations: [Invitation] = []
-  /// The oldest generation that is accepted; ``/CofferPlatform/StoreError/Kind/rolledBack`` below it. For machines without a pin,
-  /// or to whom the number was told.
+  /// The oldest accepted generation; an older one is ``/CofferPlatform/StoreError/Kind/rolledBack``. For machines without a
+  /// pin.
   public var leastGeneration: UInt64?
-  /// The folder of the lock that lets one passphrase of this user be hashed at a time, made with mode 0700 where it is missing;
-  /// nil takes no turns. Hashing takes 64 to 256 MiB.
+  /// The folder of the lock that limits this user to hashing one passphrase at a time (64 to 256 MiB). Created with mode
+  /// 0700 if missing; nil takes no turns.
   public var lockFolder: FilePath?
-  /// The least Argon2id cost of a passphrase slot that this machine puts up with, beyond the vault's own floor. A slot below
-  /// either that the vault was unlocked with is raised to them after the next write, under the same passphrase; nil asks for the
-  /// vault's floor alone.
+  /// This machine's minimum Argon2id cost of a passphrase slot, beyond the vault's own floor. If the slot that unlocked the
+  /// vault costs less, the next write raises it under the same passphrase.
   public var leastCost: PassphraseCost?
-  /// Whether the descriptions of all items are kept in guarded memory while the vault is open, as an agent does, which is asked
-  /// for them again and again.
+  /// Whether to keep the descriptions of all items in guarded memory while the vault is open, as for an agent's repeated
+  /// queries.
   package var keepsIndex = false
-  /// Whether the vault is open for a moment only, as for a command: on a full disk others may then be kept waiting meanwhile.
+  /// Whether the vault is open only briefly, as for a command: on a full disk others may then have to wait.
   package var isBrief = false
 
-  /// Nothing beyond the vault's own file is compared: an older copy of it that is put back is not noticed.
+  /// Compares nothing beyond the vault's own file: an older copy put in its place goes unnoticed.
   public static let withoutPins = VaultOptions(pins: nil)
 
-  /// Options with the given parts. The caller has to choose the folder of pins; all other comparisons and turns are off unless
-  /// they are given.
+  /// Options with the given parts. Omitted comparisons and turns are off.
   public init(
     pins: FilePath?, expected: VaultID? = nil, invitations: [Invitation] = [], leastGeneration: UInt64? = nil,
     lockFolder: FilePath? = nil, leastCost: PassphraseCost? = nil
@@ -52,9 +50,9 @@ public struct VaultOptions: Sendable, Equatable {
 }
 
 extension VaultOptions {
-  /// Expects the vault that `text` names, as the variable `COFFER_EXPECT_VAULT` of a machine does: invitations, with spaces
-  /// between them, at most ``/CofferVaultFormat/Invitation/most``; or else a vault's id, 32 hexadecimal digits, and perhaps a
-  /// colon and the least generation.
+  /// Expects the vault named by `text`, the format of `COFFER_EXPECT_VAULT`: space-separated invitations, at most
+  /// ``/CofferVaultFormat/Invitation/most``; or a vault's id, 32 hexadecimal digits, optionally followed by a colon and the
+  /// minimum generation.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for anything else.
   public mutating func expect(_ text: String) throws(StoreError) {
@@ -69,7 +67,7 @@ extension VaultOptions {
     let parts = first.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count <= 2, let id = VaultID(String(parts[0])) else { throw Self.malformed(nil) }
     if parts.count == 2 {
-      // Swift reads a sign before a number too.
+      // Swift also accepts a sign before a number.
       guard parts[1].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let generation = UInt64(parts[1]),
         (1...FileCounter.most).contains(generation)
       else { throw Self.malformed(nil) }

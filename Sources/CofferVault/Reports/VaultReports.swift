@@ -4,9 +4,9 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 public import FoundationEssentials
 
-/// What ``UnlockedVault/verify(progress:)`` checked.
+/// The result of ``UnlockedVault/verify(progress:)``.
 public struct VerifyReport: Sendable, Equatable {
-  /// Records whose place and both tags are right: items, their fields, and former contents.
+  /// Records with a valid place and valid tags: items, their fields, and former contents.
   public let records: Int
   /// Items among them.
   public let items: Int
@@ -21,31 +21,31 @@ public struct VerifyReport: Sendable, Equatable {
 
 /// The slots of a vault after a change of its key or of a passphrase.
 public struct SlotReport: Sendable, Equatable {
-  /// All that open the vault now, those among them that another program added meanwhile.
+  /// All slots that now open the vault, including those added meanwhile by another program.
   public let slots: [VaultStatus.Slot]
-  /// Those that the change removed.
+  /// The slots that the change removed.
   public let removed: [VaultStatus.Slot]
 }
 
 /// The status of an unlocked vault.
 public struct VaultStatus: Sendable, Equatable {
-  /// Items stored, without their fields and former contents.
+  /// Items, without their fields and former contents.
   public let items: Int
   /// Commits since creation.
   public let generation: UInt64
-  /// The key epoch: grows with each rotation.
+  /// The key epoch, which grows with each rotation.
   public let epoch: UInt64
-  /// When the vault was created, and its key last rotated.
+  /// When the vault was created, and when its key was last rotated.
   public let created: Date, rotated: Date
   /// The slots with their labels.
   public let slots: [Slot]
-  /// One slot.
+  /// A slot and its label.
   public struct Slot: Sendable, Equatable {
-    /// Its part in the header.
+    /// The slot in the header.
     public let summary: SlotSummary
     /// A name for people.
     public let label: String
-    /// Whether this vault was unlocked with it.
+    /// Whether it unlocked this vault.
     public let isInUse: Bool
     package init(summary: SlotSummary, label: String, isInUse: Bool) {
       self.summary = summary
@@ -53,7 +53,7 @@ public struct VaultStatus: Sendable, Equatable {
       self.isInUse = isInUse
     }
   }
-  /// Whether the file or its write-ahead log still holds sealed bytes of an older key, or of items removed for good, because
+  /// Whether the file or its write-ahead log still holds sealed bytes of an older key or of items removed for good, because
   /// another program kept reading it. The next write removes them.
   public let oldBytesRemain: Bool
   package init(

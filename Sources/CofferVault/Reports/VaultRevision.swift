@@ -2,22 +2,22 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 public import FoundationEssentials
 
-/// A content that an item or field has or had.
+/// A present, former or deleted content of an item or field.
 public struct VaultRevision: Sendable, Equatable {
   /// Its description, with its number as ``VaultItem/revision``.
   public let item: VaultItem
-  /// What became of it.
+  /// The state of the content.
   public let state: State
-  /// Until when a deleted one can be brought back; nil for as long as it is there.
+  /// Until when a deleted content can be restored; nil for no limit.
   public let until: Date?
 
-  /// What became of a content.
+  /// The state of a content.
   public enum State: String, Sendable, CaseIterable {
     /// It is the present one.
     case present
-    /// Another one took its place.
+    /// It was replaced.
     case former
-    /// It was deleted, and can be brought back.
+    /// It was deleted and can be restored.
     case deleted
   }
 
@@ -28,12 +28,12 @@ public struct VaultRevision: Sendable, Equatable {
   }
 }
 
-/// Which contents of the past are removed from a vault.
+/// The former and deleted contents to remove from a vault.
 public enum PruneRule: Sendable, Equatable {
-  /// Those that were replaced or deleted before then.
+  /// Those replaced or deleted before a date.
   case olderThan(Date)
-  /// All but so many of each item and field, the newest; 0 for all of them.
+  /// All but this many of the newest of each item and field; 0 for all.
   case allBut(Int)
-  /// Deleted ones that can no longer be brought back.
+  /// Deleted ones that can no longer be restored.
   case expired
 }

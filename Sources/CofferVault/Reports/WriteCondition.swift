@@ -2,16 +2,16 @@ internal import CofferVaultFormat
 internal import CofferVaultRows
 public import FoundationEssentials
 
-/// What must be so for a write to happen.
+/// A condition for a write.
 public enum WriteCondition: Sendable, Equatable {
   /// Replaces any current item.
   case always
-  /// Nothing may be there: ``/CofferPlatform/StoreError/Kind/alreadyExists`` otherwise.
+  /// The item must not exist; otherwise ``/CofferPlatform/StoreError/Kind/alreadyExists``.
   case absent
-  /// The item's revision must be this one: ``/CofferPlatform/StoreError/Kind/conflict`` otherwise. An item that was removed for
-  /// good and stored anew counts from 1 again, so that it may be at this revision too.
+  /// The item must be at this revision; otherwise ``/CofferPlatform/StoreError/Kind/conflict``. An item that was removed for
+  /// good and stored again counts from 1, so it may reach this revision too.
   case revision(UInt64)
-  /// It must be this very item, as ``VaultItem/id`` names it, at this revision: ``/CofferPlatform/StoreError/Kind/conflict``
-  /// otherwise.
+  /// The item must have this ``VaultItem/id`` and be at this revision; otherwise
+  /// ``/CofferPlatform/StoreError/Kind/conflict``.
   case item(UUID, revision: UInt64)
 }

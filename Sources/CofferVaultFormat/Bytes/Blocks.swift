@@ -2,15 +2,14 @@ internal import CCofferSodium
 internal import CofferMemory
 package import FoundationEssentials
 
-/// 16 public bytes: an id, an index or a salt. `Role` keeps one kind from standing where another belongs.
+/// 16 public bytes: an id, an index or a salt. `Role` keeps the kinds apart.
 ///
-/// Two words in line instead of an array: a vault compares and hashes a hundred thousand of these on its hot paths. The words
-/// hold the bytes in memory order, so that the value can be lent as bytes without a copy.
+/// Two inline words, not an array: a vault compares and hashes a hundred thousand of these on its hot paths. The words hold
+/// the bytes in memory order, so they can be lent without a copy.
 package struct Block16<Role>: Hashable, Sendable {
   private let first: UInt64
   private let second: UInt64
 
-  /// All zeros.
   package static var zero: Self { Self(first: 0, second: 0) }
 
   package static func random() -> Self {
@@ -55,7 +54,7 @@ package struct Block16<Role>: Hashable, Sendable {
 
   package var bytes: [UInt8] { withBytes { [UInt8]($0) } }
 
-  /// The first eight bytes as a number whose order is the order of the bytes.
+  /// The first eight bytes as a number that orders like the bytes.
   @inline(__always)
   fileprivate var leading: UInt64 { UInt64(bigEndian: first) }
 
@@ -91,21 +90,21 @@ package typealias VaultSalt = Block16<VaultRole>
 package typealias SlotID = Block16<SlotRole>
 /// The salt of a slot's passphrase or key.
 package typealias SlotSalt = Block16<SlotSaltRole>
-/// Where a record stands: a keyed hash of its names.
+/// A record's place: a keyed hash of its names.
 package typealias RecordIndex = Block16<RecordIndexRole>
-/// Which content stands there: changes with every write.
+/// A record's content; changes with every write.
 package typealias RecordID = Block16<RecordIDRole>
-/// Names one record through all its contents, names and vaults.
+/// Identifies a record across its contents, names and vaults.
 package typealias ItemID = Block16<ItemRole>
-/// Names one commit.
+/// Identifies a commit.
 package typealias CommitID = Block16<CommitRole>
-/// Names one pin: a machine and user that watch a vault.
+/// Identifies a pin: a machine and user that watch a vault.
 package typealias ReplicaID = Block16<ReplicaRole>
 /// Random bytes used once, as a salt.
 typealias FreshSalt = Block16<FreshRole>
 
 extension Block16 where Role == RecordIndexRole {
-  /// The first ten bits, 0 to 1 023: which of its table's buckets the record belongs to.
+  /// The first ten bits, 0 to 1 023: the record's bucket in its table.
   @inline(__always)
   var leadingBits: Int { Int(leading >> 54) }
 
@@ -117,17 +116,16 @@ extension Block16 where Role == RecordIndexRole {
 }
 
 extension Block16 where Role == ItemRole {
-  /// The same 16 bytes, as callers know them.
+  /// The same bytes, for callers.
   package var uuid: UUID { withBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) } }
 }
 
-/// 32 public bytes: a digest or a public key, in line as ``Block16``.
+/// 32 public bytes: a digest or a public key, inline like ``Block16``.
 package struct Block32<Role>: Hashable, Sendable {
   private let words: Words
 
   private struct Words: Hashable, Sendable { let a, b, c, d: UInt64 }
 
-  /// All zeros.
   package static var zero: Self { Self(Words(a: 0, b: 0, c: 0, d: 0)) }
 
   private init(_ words: Words) { self.words = words }
@@ -148,7 +146,6 @@ package struct Block32<Role>: Hashable, Sendable {
     self = block
   }
 
-  /// The block that `fill` writes.
   @inline(__always)
   package init(filling fill: (UnsafeMutableRawBufferPointer) -> Void) {
     self = .zero
@@ -175,19 +172,19 @@ package enum DigestRole {}
 package enum PublicKeyRole {}
 package enum KeyMarkRole {}
 
-/// A BLAKE2b digest of 32 bytes: of a bucket, of a header, of the log.
+/// A BLAKE2b digest of 32 bytes, of a bucket, a header or the log.
 package typealias Digest32 = Block32<DigestRole>
 /// An X25519 public key.
 package typealias PublicKey32 = Block32<PublicKeyRole>
 
-/// The mark of a vault's key of one epoch: derived from the key, without giving it away.
+/// The mark of a vault's key of one epoch, derived from the key without revealing it.
 package typealias KeyMark = Block32<KeyMarkRole>
 
-/// The 24-byte nonce of XChaCha20-Poly1305: long enough to be drawn at random without counting messages.
+/// The 24-byte nonce of XChaCha20-Poly1305: long enough to be random without counting messages.
 struct Nonce24: Equatable, Sendable {
   private let a, b, c: UInt64
 
-  /// For a key that seals one plaintext only.
+  /// For a key that seals only one plaintext.
   static let zero = Nonce24(a: 0, b: 0, c: 0)
 
   static func random() -> Nonce24 {

@@ -1,6 +1,6 @@
 internal import CofferMemory
 
-/// A cursor over the bytes of one part of a vault. Every read checks its bounds; ``end()`` refuses remaining bytes.
+/// A cursor over the bytes of one part of a vault. Every read checks its bounds; ``end()`` rejects remaining bytes.
 package struct ByteReader {
   private let bytes: UnsafeRawBufferPointer
   package private(set) var offset = 0
@@ -76,9 +76,9 @@ package struct ByteReader {
   /// ls(x), with x as UTF-8.
   mutating func text(limit: Int, _ field: String) throws(FormatError) -> String {
     let bytes = try short(limit: limit, field).bindMemory(to: UInt8.self)
-    // As most labels, media types and fields of items are.
+    // Most labels, media types and fields of items are empty.
     guard !bytes.isEmpty else { return "" }
-    // String(validating:as:) comes to the same at five times the cost: it is no function of one type.
+    // String(validating:as:) gives the same at five times the cost, because it is generic.
     do { return String(copying: try UTF8Span(validating: bytes.span)) } catch { throw damaged("its \(field) is not UTF-8") }
   }
 
@@ -89,7 +89,6 @@ package struct ByteReader {
 }
 
 extension FormatError {
-  /// Reads all of `bytes` with `body`, and refuses remaining bytes.
   static func reading<Result: ~Copyable>(
     _ bytes: UnsafeRawBufferPointer, of part: String, _ body: (inout ByteReader) throws(FormatError) -> Result
   ) throws(FormatError) -> Result {

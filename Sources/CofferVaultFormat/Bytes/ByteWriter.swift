@@ -1,7 +1,7 @@
 internal import CofferMemory
 
-/// Writes the fields of one part of a vault, in place: into an array, or into guarded memory where the part holds secrets.
-/// Either is made in its final length, so nothing is copied on growing and no copy of a secret is left behind.
+/// Writes the fields of one part of a vault in place: into an array, or into guarded memory if the part holds secrets. Both
+/// have their final length, so growing leaves no copy of a secret behind.
 package struct ByteWriter {
   private let out: UnsafeMutableRawBufferPointer
   package private(set) var count = 0
@@ -19,7 +19,6 @@ package struct ByteWriter {
     try SecretBytes(count: count, memory: FormatError.memory) { (out) throws(FormatError) in fill(out, body) }
   }
 
-  /// Fills `out` to its end.
   static func fill(_ out: UnsafeMutableRawBufferPointer, _ body: (inout ByteWriter) -> Void) {
     var writer = ByteWriter(out)
     body(&writer)
@@ -33,7 +32,6 @@ package struct ByteWriter {
     count += bytes.count
   }
 
-  /// Lends the next `length` bytes to `body`, which fills them.
   mutating func fill(_ length: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
     precondition(length <= out.count - count, "a part is as long as was announced")
     body(out.part(count..<count + length))
@@ -78,6 +76,6 @@ package struct ByteWriter {
     }
   }
 
-  /// An extension, of which this version says nothing.
+  /// An empty extension.
   mutating func writeNoExtension() { write(0 as UInt16) }
 }

@@ -1,16 +1,13 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// How a vault's key contradicts one that is known from where the vault's writer cannot reach.
+/// How a vault's key contradicts one known from a source that the vault's writer cannot reach.
 package struct Contradiction: Error, Equatable {
-  /// The vault's id, in words.
   let vault: String
-  /// The epoch of the known key.
   let epoch: UInt64
   let source: Source
   let refusal: Refusal
 
-  /// Where it is known from.
   package enum Source: Hashable, Sendable {
     /// This machine's memory.
     case pin
@@ -18,26 +15,24 @@ package struct Contradiction: Error, Equatable {
     case slot
     /// An invitation from a person.
     case invitation
-    /// The key that this process has the vault open with.
+    /// The key with which this process holds the vault open.
     case heldKey
-    /// The backup that is put back.
+    /// The backup to restore.
     case backup
     /// The other copy of the vault's header.
     case header
   }
 
-  /// Why an anchor does not hold.
   package enum Refusal: Equatable, Sendable {
     case replaced
     case rolledBack(found: UInt64)
     case forked
-    /// The header lists no epoch as old as it, and so many later ones that it may have been left out.
+    /// The header lists no epoch as old as the anchor's, and is so full that it may have been dropped.
     case tooOld(most: Int)
   }
 }
 
 extension Contradiction {
-  /// The error for callers, said of the file `place`.
   func error(place: String?) -> StoreError {
     switch refusal {
     case .replaced:

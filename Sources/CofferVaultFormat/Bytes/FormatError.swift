@@ -2,24 +2,22 @@ package import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// Why bytes of a vault were refused. Names the part, never its content.
+/// Why bytes of a vault were rejected. Names the part, never its content.
 package enum FormatError: Error, Equatable {
-  /// `part` is not laid out as the format says.
+  /// `part` does not have the layout of the format.
   case damaged(_ part: String, _ why: String)
-  /// The seal of `part` does not fit: other bytes, or another key, place or time than it was made for.
+  /// The seal of `part` is invalid: other bytes, or another key, place or time.
   case unauthentic(_ part: String)
   /// Made by a version that this one cannot read.
   case newer(found: Int)
-  /// The vault's key does not come from one that is known.
+  /// The vault's key does not descend from a known one.
   case contradicted(Contradiction)
-  /// A number that is counted up has come to the last that can be, which only somebody with the key can have made it.
+  /// A counter has reached its maximum, which only someone with the key can have caused.
   case spent(_ number: String)
-  /// No guarded memory.
+  /// Guarded memory ran out.
   case memory(SecretMemoryError)
 
-  /// The error for callers, said of the file `place`.
-  ///
-  /// An unauthentic part is tampering only where the key is known to be right: the caller of a slot's box decides otherwise.
+  /// An unauthentic part is tampering only if the key is known to be right: the caller of a slot's box decides otherwise.
   package func storeError(place: String? = nil, key: String? = nil) -> StoreError {
     switch self {
     case .damaged(let part, let why):
@@ -53,6 +51,6 @@ package enum FormatError: Error, Equatable {
 /// The version of the format that this code writes, and the highest it reads.
 package enum VaultFormat {
   package static let version = 1
-  /// Bytes that a later version may add to the end of a description, of a state and of a log row.
+  /// Bytes that a later version may add to the end of a description, a state or a log row.
   static let longestExtension = 4096
 }

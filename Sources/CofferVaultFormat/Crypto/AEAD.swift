@@ -1,10 +1,10 @@
 internal import CCofferSodium
 internal import CofferMemory
 
-/// XChaCha20-Poly1305-IETF, the tag of 16 bytes at the end of the box.
+/// XChaCha20-Poly1305-IETF, with the 16-byte tag at the end of the box.
 ///
-/// It does not commit to its key: one box can be made that opens under two. Where whoever wrote the box may not have known
-/// the key, ``CommittedBox`` is used instead.
+/// It does not commit to its key: a box can be made that opens under two. If the writer of a box may not have known the key,
+/// use ``CommittedBox``.
 ///
 /// Source: draft-irtf-cfrg-xchacha-03; libsodium `crypto_aead_xchacha20poly1305_ietf`.
 enum AEAD {
@@ -24,7 +24,8 @@ enum AEAD {
     }
   }
 
-  /// Writes the message of `box` to `out`, which is ``tagBytes`` shorter. False, and nothing written, when the tag does not fit.
+  /// Writes the message of `box` to `out`, which is ``tagBytes`` shorter. Returns false and writes nothing if the tag is
+  /// invalid.
   @inline(__always)
   static func open(
     _ box: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: Nonce24, ad: UnsafeRawBufferPointer = .noBytes,
@@ -34,7 +35,7 @@ enum AEAD {
     return verify(box, key: key, nonce: nonce, ad: ad, message: out.u8)
   }
 
-  /// Whether the tag of `box` fits. Decrypts nothing.
+  /// Whether the tag of `box` is valid. Decrypts nothing.
   @inline(__always)
   static func authenticates(
     _ box: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: Nonce24, ad: UnsafeRawBufferPointer = .noBytes
@@ -56,18 +57,18 @@ enum AEAD {
   }
 }
 
-/// ISO/IEC 7816-4 padding, a byte 0x80 and zeros, so that sizes show as classes. The same as libsodium's `sodium_pad` makes.
+/// ISO/IEC 7816-4 padding, a byte 0x80 and zeros, so sizes show only as classes. Same as libsodium's `sodium_pad`.
 enum Padding {
-  /// The description of an item: names, label, attributes.
+  /// For the description of an item: names, label, attributes.
   static let metaBlock = 128
 
-  /// Values below 2 048 bytes come in steps of 256; above, in eight steps for each doubling: at most an eighth is added.
+  /// Values below 2 048 bytes come in steps of 256; above, in eight steps per doubling: at most an eighth is added.
   static func valueBlock(_ count: Int) -> Int {
     guard count >= 2048 else { return 256 }
     return 1 << (Int.bitWidth - 1 - count.leadingZeroBitCount - 3)
   }
 
-  /// The length of `count` bytes padded to whole blocks; at least one byte is added.
+  /// The length of `count` bytes padded to whole blocks; adds at least one byte.
   static func padded(_ count: Int, block: Int) -> Int { (count / block + 1) * block }
 
   /// Pads the first `count` bytes of `buffer` in place to its whole length.
@@ -79,16 +80,16 @@ enum Padding {
 
   /// The number of content bytes in `buffer`.
   ///
-  /// Its time depends on the length of the padding, and so of the content, which is no secret from anyone who can measure in this
-  /// process. libsodium's `sodium_unpad` hides that too, at three times the cost of decrypting. Nobody can choose the buffer
-  /// without the key, because its tag was checked.
+  /// The time depends on the length of the content, which is no secret from anyone who can measure in this process.
+  /// libsodium's `sodium_unpad` hides that too, at three times the cost of decrypting. Nobody can choose the buffer without
+  /// the key, because its tag was checked.
   ///
   /// - Parameter block: the block size for a content of that length; another length of `buffer` would be a second encoding.
   static func unpadded(
     _ buffer: UnsafeRawBufferPointer, part: String, block: (Int) -> Int
   ) throws(FormatError) -> Int {
     var count = buffer.count - 1
-    // Most of the padding, eight bytes at a time: of a short value it is nearly all that there is.
+    // Most of the padding, eight bytes at a time: nearly all of a short value is padding.
     while count >= 7, buffer.loadUnaligned(fromByteOffset: count - 7, as: UInt64.self) == 0 { count -= 8 }
     while count >= 0, buffer[count] == 0 { count -= 1 }
     guard count >= 0, buffer[count] == mark else { throw .damaged(part, "its padding is not a byte 80 and zeros") }

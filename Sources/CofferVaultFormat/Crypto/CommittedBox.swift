@@ -3,9 +3,9 @@ internal import CofferMemory
 
 /// A box that opens under one key only: nonce 24, commitment 32, then the AEAD box of the message.
 ///
-/// The commitment is a keyed hash over nonce and ciphertext, under a key derived beside the encryption key and checked before
-/// anything is decrypted. Without it, one file could hold a box that opens under many passphrases, and each try would test all
-/// of them (partitioning oracle, Len, Grubbs and Ristenpart 2021).
+/// The commitment is a keyed hash over nonce and ciphertext, under a key derived beside the encryption key and checked
+/// before decryption. Without it, one box could open under many passphrases, and each try would test all of them
+/// (partitioning oracle, Len, Grubbs and Ristenpart 2021).
 package struct CommittedBox: Hashable, Sendable {
   static let overhead = 24 + 32 + AEAD.tagBytes
 
@@ -18,7 +18,7 @@ package struct CommittedBox: Hashable, Sendable {
   package struct Purpose: Sendable {
     fileprivate let encryption: Label
     fileprivate let commitment: Label
-    /// A slot's secret key, under what its owner knows.
+    /// A slot's secret key, under the owner's secret.
     static let own = Purpose(encryption: Label("PV1 own kek"), commitment: Label("PV1 own com"))
     /// The vault key, under a slot's key pair.
     static let seal = Purpose(encryption: Label("PV1 seal kek"), commitment: Label("PV1 seal com"))
@@ -57,9 +57,9 @@ package struct CommittedBox: Hashable, Sendable {
     }
   }
 
-  /// The message, in guarded memory. Length, then commitment in constant time, then the tag.
+  /// The message, in guarded memory. Checks length, then commitment in constant time, then the tag.
   ///
-  /// - Throws: ``FormatError/unauthentic(_:)`` for `part` when any of them does not fit.
+  /// - Throws: ``FormatError/unauthentic(_:)`` for `part` if a check fails.
   func open<Role>(
     under ikm: UnsafeRawBufferPointer, for purpose: Purpose, salt: Block16<Role>, context: [UInt8], part: String
   ) throws(FormatError) -> SecretBytes {

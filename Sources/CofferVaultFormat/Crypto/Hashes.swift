@@ -1,13 +1,13 @@
 internal import CCofferSodium
 internal import CofferMemory
 
-/// F of the vault's format: BLAKE2b with key, salt and personalisation, fed piece by piece so that no message is put together.
+/// The format's F: BLAKE2b with key, salt and personalization, fed piece by piece without assembling a message.
 ///
 /// Source: RFC 7693 and the BLAKE2 parameter block; libsodium `crypto_generichash_blake2b_init_salt_personal`.
 struct KeyedHash: ~Copyable {
   private let state: OpaquePointer
 
-  /// Writes F(key, label, salt, what `feed` fed, out.count) to `out`, and wipes the working state, which held the key.
+  /// Writes F(key, label, salt, the input of `feed`, out.count) to `out`, and wipes the working state, which held the key.
   ///
   /// - Parameter key: 16 to 64 bytes.
   /// - Parameter out: 16 to 64 bytes.
@@ -17,7 +17,7 @@ struct KeyedHash: ~Copyable {
     _ feed: (borrowing KeyedHash) -> Void
   ) {
     _ = Sodium.ready
-    // Size and alignment of libsodium's state, whose packed type is not imported: literals, so that the stack serves them.
+    // Size and alignment of libsodium's state, whose packed type is not imported. Literals keep it on the stack.
     withWipedScratch(384, alignment: 64) { scratch in
       let hash = KeyedHash(state: OpaquePointer(scratch.u8))
       hash.begin(key, label, salt: salt, count: out.count)
@@ -52,7 +52,7 @@ struct KeyedHash: ~Copyable {
         crypto_generichash_blake2b_init_salt_personal(state, key.u8, key.count, count, salt.u8, label.u8)
       }
     }
-    // It fails only for lengths outside 16…64, and every caller's lengths are constants of the format.
+    // Fails only for lengths outside 16…64, and every caller's lengths are constants of the format.
     precondition(status == 0, "BLAKE2b takes keys and digests of 16 to 64 bytes")
   }
 }
@@ -88,7 +88,7 @@ extension KeyedHash {
   }
 }
 
-/// H of the vault's format: BLAKE2b, 32 bytes out, without key, salt or personalisation. It tells damage, never forgery.
+/// The format's H: BLAKE2b, 32 bytes out, without key, salt or personalization. It reveals damage, not forgery.
 package enum PlainHash {
   package static func digest(_ bytes: UnsafeRawBufferPointer) -> Digest32 {
     Digest32(filling: { write(bytes, into: $0) })
@@ -96,7 +96,7 @@ package enum PlainHash {
 
   package static func digest(_ bytes: [UInt8]) -> Digest32 { bytes.span.bytes.withUnsafeBytes { digest($0) } }
 
-  /// The digests of the first `count` of `bytes` and of all of them, at the cost of one.
+  /// The digests of the first `count` of `bytes` and of all, at the cost of one.
   package static func digests(_ bytes: UnsafeRawBufferPointer, first count: Int) -> (first: Digest32, all: Digest32) {
     _ = Sodium.ready
     // Size and alignment of libsodium's state, twice: see ``KeyedHash/compute(_:_:salt:into:_:)``.
@@ -114,7 +114,7 @@ package enum PlainHash {
     }
   }
 
-  /// The digest of something secret, which is secret too.
+  /// The digest of secret bytes, which is secret too.
   static func secretDigest(_ bytes: UnsafeRawBufferPointer) throws(FormatError) -> SecretBytes {
     try SecretBytes(count: 32, memory: FormatError.memory) { (out) throws(FormatError) in write(bytes, into: out) }
   }
@@ -140,7 +140,7 @@ package struct Label: Sendable {
     self.words = words
   }
 
-  /// The label in `bytes`; nil unless there are 16. For vectors.
+  /// Nil unless there are 16 bytes. For test vectors.
   package init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 16 else { return nil }
     words = (bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))

@@ -11,7 +11,7 @@ enum KeyAgreement {
     return PublicKey32(filling: { _ = crypto_scalarmult_base($0.u8, secret.u8) })
   }
 
-  /// Lends the shared secret of `secret` and `publicKey`, then wipes it.
+  /// Wipes the shared secret after `body`.
   ///
   /// - Throws: ``FormatError/damaged(_:_:)`` for a point of low order, whose shared secret is zero for every secret key.
   static func withShared<Result: ~Copyable>(

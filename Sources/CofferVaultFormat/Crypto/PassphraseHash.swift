@@ -8,7 +8,7 @@ enum PassphraseHash {
   /// A passphrase is typed or generated: longer input is a file given by mistake.
   static let longestPassphrase = 1024
 
-  // The costs that a file may ask of its reader. The writer of the file chooses them.
+  // The costs that a file may ask of its reader, chosen by the file's writer.
   /// 64 passes over 256 MiB take about 7 s here.
   static let passes: ClosedRange<UInt32> = 1...64
   /// Below 8 MiB the hash is hardly memory-hard; above 2 GiB ordinary machines cannot run it.
@@ -16,8 +16,6 @@ enum PassphraseHash {
   /// Passes times memory, in MiB: 16 GiB of traffic, about 7 s here.
   static let mostWork: UInt64 = 16 * 1024
 
-  /// The 32-byte hash of `passphrase`.
-  ///
   /// - Parameter memory: bytes that may be used; see ``MemoryLimit``.
   /// - Throws: `.kdfMemory`, before anything runs, for a cost out of bounds or above `memory`; `.memory`.
   static func derive(
@@ -32,14 +30,12 @@ enum PassphraseHash {
           out.u8, UInt64(out.count), UnsafeRawPointer(passphrase.u8).assumingMemoryBound(to: CChar.self),
           UInt64(passphrase.count), salt.u8, UInt64(cost.passes), needs, crypto_pwhash_ALG_ARGON2ID13)
       }
-      // Within the bounds, it fails only when the system refuses the memory.
+      // Within the bounds, it fails only if the system refuses the memory.
       guard status == 0 else { throw tooMuch(cost, has: memory) }
     }
   }
 
-  /// Whether `cost` may run here.
-  ///
-  /// - Throws: `.kdfMemory`.
+  /// - Throws: `.kdfMemory` if `cost` may not run here.
   static func check(_ cost: PassphraseCost, memory: Int) throws(StoreError) {
     guard passes.contains(cost.passes), mebibytes.contains(cost.mebibytes),
       UInt64(cost.passes) * UInt64(cost.mebibytes) <= mostWork

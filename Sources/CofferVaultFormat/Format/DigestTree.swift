@@ -1,6 +1,6 @@
 internal import CofferMemory
 
-/// One record of a bucket's list: where it stands and which content stands there.
+/// An entry of a bucket's list: a record's place and content.
 package struct BucketEntry: Hashable, Sendable {
   package let index: RecordIndex
   package let id: RecordID
@@ -10,20 +10,20 @@ package struct BucketEntry: Hashable, Sendable {
   }
 }
 
-/// The digest of the set of all records, in three steps: 2 048 buckets, of which each table has half, 64 mids, one root. A commit
-/// hashes each bucket it touched once, its mid and the root.
+/// The digest of the set of all records in three levels: 2 048 buckets, half per table, 64 mids, one root. A commit hashes
+/// each touched bucket once, its mid and the root.
 package struct DigestTree: Hashable, Sendable {
   package static let buckets = 2048
   private static let mids = 64
   private static let width = buckets / mids
 
-  /// One for each bucket; zeros for an empty one.
+  /// One per bucket; zeros for an empty one.
   package private(set) var digests: [Digest32]
-  /// One for each mid; zeros for one over empty buckets alone.
+  /// One per mid; zeros above empty buckets only.
   private var midDigests: [Digest32]
   package private(set) var root: Digest32
 
-  /// The tree over `digests`, of which there are ``buckets``.
+  /// The tree over `digests`, exactly ``buckets`` of them.
   package init(_ digests: [Digest32], keys: borrowing Subkeys) {
     precondition(digests.count == Self.buckets, "a vault has \(Self.buckets) buckets")
     self.digests = digests
@@ -34,18 +34,16 @@ package struct DigestTree: Hashable, Sendable {
     root = Self.root(mids, keys)
   }
 
-  /// The tree of a vault without records.
   package init(emptyUnder keys: borrowing Subkeys) { self.init([Digest32](repeating: .zero, count: Self.buckets), keys: keys) }
 
-  /// Other digests for some buckets, with the mids and the root that follow from them: made before a commit, and taken over after
-  /// it. A tree has 33 KiB, and a write touches one of its paths.
+  /// New digests of some buckets, with the resulting mids and root, adopted after a commit. A tree has 33 KiB, and a write
+  /// touches one of its paths.
   package struct Change: Sendable {
     fileprivate let digests: [(bucket: Int, digest: Digest32)]
     fileprivate let mids: [(place: Int, digest: Digest32)]
     package let root: Digest32
   }
 
-  /// The change of the tree that `digests` make.
   package func change(_ digests: [(bucket: Int, digest: Digest32)], keys: borrowing Subkeys) -> Change {
     guard !digests.isEmpty else { return Change(digests: [], mids: [], root: root) }
     var mids: [(place: Int, digest: Digest32)] = []
@@ -59,7 +57,7 @@ package struct DigestTree: Hashable, Sendable {
     return Change(digests: digests, mids: mids, root: Self.root(next, keys))
   }
 
-  /// The tree over `digests`, which differ from these in a few places, under the same keys.
+  /// The tree over `digests`, which differ in a few places, under the same keys.
   package func changed(to digests: [Digest32], keys: borrowing Subkeys) -> DigestTree {
     precondition(digests.count == Self.buckets, "a vault has \(Self.buckets) buckets")
     var (next, changed) = (self, [(bucket: Int, digest: Digest32)]())
@@ -68,20 +66,17 @@ package struct DigestTree: Hashable, Sendable {
     return next
   }
 
-  /// Whether there are no contents of the past, which is asked at every new item.
+  /// Stored, because every new item asks for it.
   package private(set) var isPastEmpty: Bool
 
-  /// Whether `table` has no records.
   package func isEmpty(_ table: RecordTable) -> Bool { table == .old ? isPastEmpty : Self.isEmpty(table, midDigests) }
 
   private static func isEmpty(_ table: RecordTable, _ mids: [Digest32]) -> Bool {
     mids[table.buckets.lowerBound / width..<table.buckets.upperBound / width].allSatisfy { $0 == .zero }
   }
 
-  /// The buckets of `table` that hold records.
   package func filled(_ table: RecordTable) -> [Int] { isEmpty(table) ? [] : table.buckets.filter { digests[$0] != .zero } }
 
-  /// Takes over a change of this tree.
   package mutating func take(_ change: Change) {
     for (bucket, digest) in change.digests { digests[bucket] = digest }
     for (place, digest) in change.mids { midDigests[place] = digest }
@@ -89,12 +84,11 @@ package struct DigestTree: Hashable, Sendable {
     root = change.root
   }
 
-  /// Replaces the digests of some buckets, and brings mids and root up to date.
   package mutating func replace(_ changed: [(bucket: Int, digest: Digest32)], keys: borrowing Subkeys) {
     take(change(changed, keys: keys))
   }
 
-  /// The digest of one bucket's list, ascending by index.
+  /// `entries` ascend by index.
   package static func digest(_ bucket: Int, _ entries: [BucketEntry], keys: borrowing Subkeys) -> Digest32 {
     guard !entries.isEmpty else { return .zero }
     let vault = keys.vault
@@ -102,13 +96,13 @@ package struct DigestTree: Hashable, Sendable {
       KeyedHash.digest(key, .bucket, salt: vault) { hash in
         hash.update(UInt32(truncatingIfNeeded: bucket))
         hash.update(UInt32(truncatingIfNeeded: entries.count))
-        // An entry lies in memory as the format wants it: 16 bytes of index, 16 of id.
+        // An entry's memory layout is the format's: 16 bytes of index, 16 of id.
         entries.withUnsafeBytes { hash.update($0) }
       }
     }
   }
 
-  /// Whether `entries` ascend strictly and all belong to `bucket`: a crafted table can hand rows out in any order, or twice.
+  /// Whether `entries` ascend strictly and all belong to `bucket`: a crafted table can return rows in any order, or twice.
   static func isOrdered(_ entries: [BucketEntry], in bucket: Int) -> Bool {
     let table = RecordTable(ofBucket: bucket)
     var last: RecordIndex?
@@ -121,7 +115,7 @@ package struct DigestTree: Hashable, Sendable {
   }
 
   private static func mid(_ index: Int, _ digests: ArraySlice<Digest32>, _ keys: borrowing Subkeys) -> Digest32 {
-    // Zeros as for an empty bucket: a vault that keeps nothing of the past opens at the cost of its present records.
+    // Zeros as for an empty bucket: a vault without a past opens at the cost of its present records.
     guard digests.contains(where: { $0 != .zero }) else { return .zero }
     let vault = keys.vault
     return keys.withKey(.set) { key in
@@ -134,7 +128,7 @@ package struct DigestTree: Hashable, Sendable {
 
   private static func root(_ mids: [Digest32], _ keys: borrowing Subkeys) -> Digest32 {
     let vault = keys.vault
-    // Without former contents their mids are left out: what most vaults hash at each commit is then half as long.
+    // Leaving out the mids of an empty past halves what most vaults hash at each commit.
     let ofPresent = Self.mids / 2
     let count = mids[ofPresent...].allSatisfy { $0 == .zero } ? ofPresent : Self.mids
     return keys.withKey(.set) { key in
@@ -143,29 +137,26 @@ package struct DigestTree: Hashable, Sendable {
   }
 }
 
-/// The content of one bucket of the set: the version of each record in it, by index.
+/// The versions of the records in one bucket, by index.
 ///
-/// A list counts only once its digest was found under the vault's root. From then on the list, and not the result of a query,
-/// says which records exist: a crafted B-tree can make a scan and a look-up disagree.
+/// A list counts only once its digest was found under the vault's root. From then on the list, not a query, says which
+/// records exist: a crafted B-tree can make a scan and a look-up disagree.
 package struct BucketList: Sendable, Equatable {
   /// Ascending by index.
   package private(set) var entries: [BucketEntry] = []
 
   package init() {}
 
-  /// The version of the record at `index`; nil when there is none.
   package func record(at index: RecordIndex) -> RecordID? {
     let place = place(of: index)
     guard place < entries.count, entries[place].index == index else { return nil }
     return entries[place].id
   }
 
-  /// Adds an entry that a scan in ascending order found.
+  /// Called in ascending order.
   package mutating func append(_ entry: BucketEntry) { entries.append(entry) }
 
-  /// Notes that the record at `index` now has version `record`.
-  ///
-  /// - Returns: whether it had another one before.
+  /// - Returns: whether there was a record before.
   @discardableResult
   package mutating func put(_ record: RecordID, at index: RecordIndex) -> Bool {
     let place = place(of: index)
@@ -177,13 +168,11 @@ package struct BucketList: Sendable, Equatable {
     return true
   }
 
-  /// Notes that there is no record at `index` any more.
   package mutating func remove(at index: RecordIndex) {
     let place = place(of: index)
     if place < entries.count, entries[place].index == index { entries.remove(at: place) }
   }
 
-  /// The first place whose index is not below `index`.
   private func place(of index: RecordIndex) -> Int {
     var low = 0
     var high = entries.count

@@ -1,26 +1,26 @@
 internal import CofferMemory
 
-/// The sealed part of the header: policy, labels, and the mix key of each slot, which sealing to it again needs.
+/// The sealed part of the header: policy, labels, and the mix key of each slot, needed to seal to it again.
 ///
-/// The secrets of earlier epochs, which stand in it too, are not kept: they fill 40 KiB of guarded memory at most, and are needed
-/// when the part is opened, and when a header is written.
+/// The sealed secrets of earlier epochs are not kept: they fill up to 40 KiB of guarded memory, and are needed only to open
+/// the part and to write a header.
 package struct HeaderBody: ~Copyable, Sendable {
-  /// Bytes of a slot's label, at most: a line of a list.
+  /// In bytes: a line of a list.
   package static let longestLabel = 64
   static let mixBytes = 32
-  /// Bytes that a later version may add: 255 for each slot.
+  /// In bytes: 255 for each slot.
   static let longestExtension = 65_535
 
   /// Milliseconds since 1970.
   package let created: UInt64, rotated: UInt64
-  /// The least cost that a new passphrase slot may have.
+  /// The minimum cost of a new passphrase slot.
   package let floor: PassphraseCost
   /// Names for people, in the order of the header's slots.
   package let labels: [String]
-  /// W of each slot, one after another in the same order.
+  /// W of each slot, concatenated in the same order.
   private let mixes: SecretBytes
 
-  /// - Parameter mix: writes the 32 bytes of slot `index`; leave it zero for a recipient.
+  /// - Parameter mix: writes the 32 bytes of slot `index`; leaves it zero for a recipient.
   package init(
     created: UInt64, rotated: UInt64, floor: PassphraseCost, labels: [String],
     mix: (_ index: Int, UnsafeMutableRawBufferPointer) throws(FormatError) -> Void
@@ -45,7 +45,6 @@ package struct HeaderBody: ~Copyable, Sendable {
     self.mixes = mixes
   }
 
-  /// Lends the mix key of the slot at `index`.
   package borrowing func withMix<Result: ~Copyable, Failure: Error>(
     _ index: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -54,7 +53,7 @@ package struct HeaderBody: ~Copyable, Sendable {
 
   private static func range(_ index: Int) -> Range<Int> { index * mixBytes..<(index + 1) * mixBytes }
 
-  /// HB of the format, sealed.
+  /// The format's HB, sealed.
   borrowing func sealed(
     publicPart: [UInt8], slots: [SealedSlot], keys: borrowing Subkeys, lineage: Lineage.Next
   ) throws(FormatError) -> CommittedBox {
@@ -79,7 +78,7 @@ package struct HeaderBody: ~Copyable, Sendable {
     }
   }
 
-  /// Opens the sealed part of `header`, and has `look` read its lineage while it is open.
+  /// Opens the sealed part of `header`; `look` reads its lineage meanwhile.
   package init(
     opening header: VaultHeader, keys: borrowing Subkeys, _ look: (Lineage) throws(FormatError) -> Void
   ) throws(FormatError) {

@@ -1,8 +1,8 @@
 public import CofferPlatform
 internal import CofferStorage
 
-/// The address of an item, a service and an account, as in a keychain; or of one of its fields, further secrets of the item that
-/// are read and written by themselves. Bytes of UTF-8, never normalized.
+/// The address of an item (a service and an account, as in a keychain) or of one of its fields, further secrets of the item
+/// that are read and written separately. UTF-8 bytes, never normalized.
 ///
 /// ```swift
 /// let account = try ItemName(service: "bank.example", account: "ann")
@@ -12,7 +12,7 @@ internal import CofferStorage
 public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The service of the secret: a host, a URL, an app's domain.
   public let service: String
-  /// Whose it is; may be empty.
+  /// The owner of the secret; may be empty.
   public let account: String
   /// The field of the item; empty for the item itself.
   public let field: String
@@ -26,7 +26,7 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
     field = ""
   }
 
-  /// The name of a field of the item, at most 256 bytes. An item has up to ``/CofferVault/VaultItem/mostFields``; they are
+  /// The name of a field of the item, at most 256 bytes. An item has up to ``/CofferVault/VaultItem/mostFields``, which are
   /// renamed, exported and deleted with it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``; see ``/CofferStorage/StoredName``.
@@ -41,15 +41,15 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
   /// The name of the item itself.
   public var item: ItemName { ItemName(sealed: service, account) }
 
-  /// The name of a record that is there. Another writer may have given it one that ``init(service:account:)`` refuses; it can be
-  /// read and removed by it all the same.
+  /// The name of an existing record. Another writer may have given it one that ``init(service:account:)`` rejects; it can
+  /// still be read and removed.
   package init(sealed service: String, _ account: String, field: String = "") {
     self.service = service
     self.account = account
     self.field = field
   }
 
-  /// Whether both are the same bytes. Swift's own `==` on strings would take two spellings of `é` for one name.
+  /// Whether both have the same bytes. Swift's `==` on strings treats two spellings of `é` as one name.
   public static func == (left: ItemName, right: ItemName) -> Bool {
     left.service.hasSameBytes(as: right.service) && left.account.hasSameBytes(as: right.account)
       && left.field.hasSameBytes(as: right.field)
@@ -63,7 +63,7 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
     }
   }
 
-  /// By service, then account, then field, byte by byte: an item comes before its fields.
+  /// Orders by service, account and field, byte by byte: an item comes before its fields.
   public static func < (left: ItemName, right: ItemName) -> Bool {
     let order = left.service.byteOrder(right.service)
     guard order == 0 else { return order < 0 }
@@ -71,7 +71,7 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
     return next == 0 ? left.field.byteOrder(right.field) < 0 : next < 0
   }
 
-  /// `service` or `service/account`, and `#field` after it.
+  /// `service` or `service/account`, followed by `#field` for a field.
   public var description: String {
     (account.isEmpty ? service : "\(service)/\(account)") + (field.isEmpty ? "" : "#\(field)")
   }

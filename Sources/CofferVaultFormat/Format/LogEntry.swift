@@ -1,8 +1,8 @@
 internal import CofferMemory
 
-/// What happened to a vault, once, by whom. Sealed; its place in the chain is in the state.
+/// An event in a vault's life and its author. Sealed; its place in the chain is in the state.
 package struct LogEntry: Hashable, Sendable {
-  /// What happened. The number is the format's.
+  /// The numbers are the format's.
   package enum Event: UInt8, Sendable, CaseIterable {
     case vaultCreated = 1
     case itemSet = 2
@@ -18,44 +18,40 @@ package struct LogEntry: Hashable, Sendable {
     case policyChanged = 11
     case slotChanged = 12
     case migrated = 13
-    /// A deleted item or field was brought back.
     case undeleted = 14
-    /// Former or deleted contents were dropped.
     case pruned = 15
   }
 
   static let version: UInt8 = 1
-  /// A program's name: the last part of a path, not a path.
+  /// For a program's name: the last part of a path.
   static let longestProgram = 256
   static let longestDetail = 256
   static let part = "log"
   private static let fixedBytes = 1 + 1 + 8 + 4 + 4 + 2 + 16 + 16 + 16 + 32 + 2 + 2
-  /// Bytes of an entry about dropped rows, at least: a shorter one need not be opened to know that it is none.
+  /// The minimum bytes of an entry about dropped rows. A shorter row need not be opened to rule that out.
   package static let leastTrimmed = fixedBytes + Trim.bytes
-  /// Bytes of a log row.
   package static let rowBytes =
     LogBox.overhead + fixedBytes...LogBox.overhead + fixedBytes + longestProgram + longestDetail + VaultFormat.longestExtension
 
-  /// The number of what happened, which may be one that this version does not know: a log must not be why a vault cannot be read
-  /// or given a new key.
+  /// Possibly unknown to this version: a log must not keep a vault from being read or given a new key.
   private let number: UInt8
-  /// What happened; nil for an event that this version does not know.
+  /// Nil for an event unknown to this version.
   package var event: Event? { Event(rawValue: number) }
   /// Milliseconds since 1970.
   package let time: UInt64
   package let user: UInt32
   package let process: UInt32
   package let program: String
-  /// The record concerned; zeros where there is none.
+  /// The record concerned, or zeros.
   package let index: RecordIndex
-  /// The commit that wrote the row: whoever does not know whether his commit was made looks for its row.
+  /// The commit that wrote the row. A writer unsure of its commit looks for this row.
   package let commit: CommitID
-  /// The slot that the writer had opened the vault with.
+  /// The slot that opened the vault for the writer.
   package let slot: SlotID
   /// The slot's id, or the trim point; never a name or a value.
   package let detail: [UInt8]
 
-  /// Longer programs and details are cut to their limits: a log must never be why a write fails.
+  /// Cuts longer programs and details to their limits: a log must never make a write fail.
   package init(
     _ event: Event, time: UInt64, user: UInt32, process: UInt32, program: String, index: RecordIndex = .zero, detail: [UInt8] = []
   ) {
@@ -70,7 +66,7 @@ package struct LogEntry: Hashable, Sendable {
     self.detail = [UInt8](detail.prefix(Self.longestDetail))
   }
 
-  /// Cut between characters, so that it stays UTF-8.
+  /// Cuts between characters to stay valid UTF-8.
   private static func cut(_ program: String) -> String {
     var program = program
     while program.utf8.count > longestProgram { program.removeLast() }
@@ -90,7 +86,7 @@ package struct LogEntry: Hashable, Sendable {
     detail = entry.detail
   }
 
-  /// - Parameter head: of the chain before the row.
+  /// - Parameter head: the chain before the row.
   func write(to out: inout ByteWriter, after head: Digest32) {
     out.write(Self.version)
     out.write(number)
@@ -108,7 +104,7 @@ package struct LogEntry: Hashable, Sendable {
 
   var encodedCount: Int { Self.fixedBytes + program.utf8.count + detail.count }
 
-  /// - Parameter head: gets that of the chain before the row.
+  /// - Parameter head: receives the chain before the row.
   package init(decoding bytes: UnsafeRawBufferPointer, head: inout Digest32) throws(FormatError) {
     (self, head) = try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in
       var head = Digest32.zero
@@ -130,11 +126,11 @@ package struct LogEntry: Hashable, Sendable {
     head = try reader.block32()
     detail = [UInt8](try reader.short(limit: Self.longestDetail, "detail"))
     try reader.extend()
-    // Checked here too, as a row that is too short to tell of dropped rows is not opened to check the log.
+    // Checked here too: a row too short to be about dropped rows is not opened in a check of the log.
     if event == .trimmed { _ = try Trim(detail: detail) }
   }
 
-  /// The detail of ``Event/trimmed``: the first row that is left, and the head of the chain before it.
+  /// The detail of ``Event/trimmed``: the first remaining row, and the head of the chain before it.
   package struct Trim: Hashable, Sendable {
     static let bytes = 8 + 32
     package let first: UInt64
@@ -162,16 +158,15 @@ package struct LogEntry: Hashable, Sendable {
   }
 }
 
-/// The log's chain: the head after each row is made of the one before it and of the row's digest. A row tells the head before it
-/// as well, so that the chain can be followed from either end.
+/// The log's chain: each head is made of the previous one and the row's digest. A row also holds the previous head, so the
+/// chain can be followed from either end.
 ///
-/// The key is made of the row's place and its nonce, which is random and stands before the box. Two copies of a vault that go on
-/// from the same commit (a restored backup, a transaction that was rolled back and tried again) write different rows at the same
-/// place, and under one key and nonce the two would give away each other's content.
+/// The key is derived from the row's place and its random nonce, which precedes the box. Two copies of a vault that continue
+/// from the same commit (a restored backup, a retried transaction) write different rows at the same place; under one key and
+/// nonce, each would reveal the other's content.
 package enum LogBox {
   package static let overhead = 24 + AEAD.tagBytes
 
-  /// The row of `entry` at `sequence`, after rows whose chain is `head`.
   package static func seal(_ entry: LogEntry, sequence: UInt64, after head: Digest32, keys: borrowing Subkeys) -> [UInt8] {
     let count = entry.encodedCount
     let nonce = Nonce24.random()
@@ -186,17 +181,16 @@ package enum LogBox {
     }
   }
 
-  /// The entry at `sequence`, after rows whose chain is `head`.
   package static func open(
     _ row: UnsafeRawBufferPointer, sequence: UInt64, after head: Digest32, keys: borrowing Subkeys
   ) throws(FormatError) -> LogEntry {
     let (entry, before) = try open(row, sequence: sequence, keys: keys)
-    // A row of a copy of the vault that went on otherwise has the same key.
+    // A row of a diverged copy of the vault has the same key.
     guard before == head else { throw .unauthentic(LogEntry.part) }
     return entry
   }
 
-  /// The entry at `sequence`, and the head of the chain before it as the entry has it.
+  /// The entry at `sequence`, and the head before it according to the entry.
   package static func open(
     _ row: UnsafeRawBufferPointer, sequence: UInt64, keys: borrowing Subkeys
   ) throws(FormatError) -> (entry: LogEntry, before: Digest32) {
@@ -216,7 +210,6 @@ package enum LogBox {
     }
   }
 
-  /// The chain after `row`.
   package static func head(
     after head: Digest32, sequence: UInt64, row: UnsafeRawBufferPointer, keys: borrowing Subkeys
   ) -> Digest32 {

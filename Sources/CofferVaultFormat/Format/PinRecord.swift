@@ -1,16 +1,15 @@
 internal import CofferMemory
 
-/// The memory of one machine about a vault, outside of it: 160 bytes, two of which lie in a pin file and are written in turn.
+/// One machine's memory of a vault, outside of it: 160 bytes. A pin file holds two, written alternately.
 package struct PinRecord: Hashable, Sendable {
   package static let count = 160
-  /// Where the two records lie in the file: on pages of their own, so that a torn write harms one of them only.
+  /// The offsets of the two records in the file, on separate pages, so a torn write harms only one.
   package static let offsets = [0, 4096]
   private static let magic: StaticString = "PVPIN1\0\0"
   private static let part = "pin"
   private static let zeroBytes = 8
   private static let checkedBytes = 144
 
-  /// A commit as a pin remembers it.
   package struct Mark: Hashable, Sendable {
     package let generation: UInt64
     package let commit: CommitID
@@ -25,13 +24,13 @@ package struct PinRecord: Hashable, Sendable {
 
   package let vault: VaultSalt
   package let replica: ReplicaID
-  /// The newest key seen.
   package var key: EpochMark
   /// The newest commit seen.
   package var seen: Mark
   /// The newest commit made here.
   package var own: Mark
-  /// Of a mirror's pin: when the mirror was last known to be of the vault's newest commit, in milliseconds since 1970. Else 0.
+  /// For a mirror's pin, when the mirror was last known to hold the vault's newest commit, in milliseconds since 1970; else
+  /// 0.
   package var refreshed: UInt64
 
   package func encoded() -> [UInt8] {
@@ -60,7 +59,7 @@ package struct PinRecord: Hashable, Sendable {
     self.refreshed = refreshed
   }
 
-  /// - Parameter isOfMirror: whether it is of a mirror's pin, which alone has a time.
+  /// - Parameter isOfMirror: whether it belongs to a mirror's pin. Only those have a time.
   package init(decoding bytes: UnsafeRawBufferPointer, isOfMirror: Bool = false) throws(FormatError) {
     guard bytes.count == Self.count else { throw .damaged(Self.part, "a record has \(bytes.count) bytes") }
     let content = bytes.part(0..<Self.checkedBytes)

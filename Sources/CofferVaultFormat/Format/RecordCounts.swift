@@ -1,24 +1,21 @@
-/// The number of records in a vault, as its state has it, and changes by commits.
+/// The number of records in a vault, as in its state, and changes by commits.
 package struct RecordCounts: Hashable, Sendable {
-  /// All of them, with former and deleted contents.
+  /// All, including former and deleted contents.
   package var records: UInt64 = 0
   /// Present items.
   package var items: UInt64 = 0
-  /// Present fields of items: where there are none, nobody has to look for those of an item.
+  /// Present fields of items. With none, an item's fields need no search.
   package var fields: UInt64 = 0
 
-  /// Of a vault without records.
   package static let none = RecordCounts()
 
   package init() {}
 
-  /// Counts one record, which `meta` describes.
   package mutating func add(_ meta: RecordMeta) {
     records += 1
     if meta.isItem { items += 1 } else if meta.kind == .present { fields += 1 }
   }
 
-  /// Reads the three numbers of a state.
   package init(from reader: inout ByteReader) throws(FormatError) {
     records = try reader.counter("count")
     items = try reader.counter("count of items")
@@ -26,17 +23,16 @@ package struct RecordCounts: Hashable, Sendable {
     guard items <= records, fields <= records - items else { throw reader.damaged("its counts do not add up") }
   }
 
-  /// The records added by a commit, less the removed ones.
+  /// The records added by a commit minus the removed ones.
   package struct Change: Sendable {
     private var records = 0, items = 0, fields = 0
 
     package init() {}
 
     var isEmpty: Bool { (records, items, fields) == (0, 0, 0) }
-    /// Whether fields were added.
     package var addsFields: Bool { fields > 0 }
 
-    /// Counts one record that is added, or with `sign` −1 removed.
+    /// Counts an added record, or with `sign` −1 a removed one.
     package mutating func count(_ role: Role, _ sign: Int = 1) {
       records += sign
       switch role {
@@ -46,7 +42,6 @@ package struct RecordCounts: Hashable, Sendable {
       }
     }
 
-    /// The counts after the commit.
     package func applied(to counts: RecordCounts) -> RecordCounts {
       var next = counts
       next.records = Self.sum(counts.records, records)
@@ -60,15 +55,13 @@ package struct RecordCounts: Hashable, Sendable {
     }
   }
 
-  /// The role of a record in the counts.
   package enum Role {
     case item, field
-    /// A former content, or a deleted one.
+    /// A former or deleted content.
     case past
   }
 }
 
 extension RecordMeta {
-  /// The role of the record.
   package var role: RecordCounts.Role { isItem ? .item : kind == .present ? .field : .past }
 }

@@ -3,17 +3,14 @@ package import CofferPlatform
 package import CofferStorage
 package import FoundationEssentials
 
-/// The limits of items, checked before anything is sealed.
+/// The limits of items, checked before sealing.
 package enum RecordLimits {
-  /// Bytes of a value, at most: sealing holds it twice in guarded memory, plain and padded, and the usual `RLIMIT_MEMLOCK` is 8
-  /// MiB.
+  /// In bytes: sealing holds a value twice in guarded memory, plain and padded, and the usual `RLIMIT_MEMLOCK` is 8 MiB.
   package static let largestValue = 2 * 1024 * 1024
 
   /// - Throws: `.tooLarge`.
   package static func checkValue(_ count: Int) throws(StoreError) { try check(count, largestValue, "a value") }
 
-  /// The number of former contents to be kept, as a description holds it.
-  ///
   /// - Throws: `.tooLarge`.
   package static func history(_ count: Int) throws(StoreError) -> UInt8 {
     guard let history = UInt8(exactly: count), history <= RecordMeta.longestHistory else {
@@ -47,7 +44,7 @@ package enum RecordLimits {
     }
   }
 
-  /// - Throws: `.tooLarge` when all that is said about an item is too much together.
+  /// - Throws: `.tooLarge` if the whole description is too large.
   package static func check(_ meta: RecordMeta) throws(StoreError) {
     try check(meta.limitedCount, RecordMeta.largest, "what is said about an item")
   }
@@ -60,18 +57,17 @@ package enum RecordLimits {
 }
 
 extension RecordMeta {
-  /// The name that callers see.
   package var name: ItemName { ItemName(sealed: service, account, field: field) }
 
-  /// The metadata that callers see. Of two attributes whose names are different bytes and one text to Swift, which another writer
-  /// may have made, callers see the first; both stay in the vault until the attributes are set anew.
+  /// The metadata for callers. If two attribute names differ in bytes but are equal to Swift, which only another writer can
+  /// cause, callers see the first; both stay until the attributes are set again.
   package var itemMetadata: ItemMetadata {
     let named = Dictionary(describingAttributes.lazy.map { ($0.name, $0.value) }) { first, _ in first }
     return ItemMetadata(
       label: label, contentType: contentType, attributes: named, expires: expires == 0 ? nil : Milliseconds.date(expires))
   }
 
-  /// Takes over label, content type, attributes and expiry; the time of its name stays.
+  /// The time of the name stays.
   package mutating func take(_ metadata: ItemMetadata) {
     let named = named
     defer { self.named = named }
@@ -86,7 +82,7 @@ extension RecordMeta {
 package enum Milliseconds {
   package static func date(_ count: UInt64) -> Date { Date(timeIntervalSince1970: Double(count) / 1000) }
 
-  /// At least 1, so that a date never reads as none; dates that a count cannot hold are brought to its ends.
+  /// At least 1, so a date never reads as none; dates out of range are clamped.
   package static func count(_ date: Date) -> UInt64 {
     let count = (date.timeIntervalSince1970 * 1000).rounded()
     guard count >= 1 else { return 1 }

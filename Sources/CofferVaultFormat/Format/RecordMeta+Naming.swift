@@ -1,7 +1,7 @@
 internal import CofferStorage
 
-/// The time at which a record got its current name; a rename changes none of its other times. A merge uses it to find the newer
-/// name. No caller sees this attribute, and only renamed records have it.
+/// The time of a record's current name; a rename changes no other times. A merge uses it to find the newer name. Callers
+/// never see this attribute, and only renamed records have it.
 extension RecordMeta {
   package static let namedAttribute = "coffer.named"
   private static let namedBytes = 4 + namedAttribute.utf8.count + String(FileCounter.most).utf8.count
@@ -22,8 +22,8 @@ extension RecordMeta {
     }
   }
 
-  /// The owner's own text takes precedence. Neither the time nor a name counts, so that a content has room under every name or
-  /// under none.
+  /// Whether there is room for the time; the owner's own text takes precedence. Neither the time nor a name counts, so the
+  /// answer is the same under every name.
   package var tellsNamed: Bool {
     let others = describingAttributes
     guard others.count < Self.mostAttributes else { return false }
@@ -33,6 +33,5 @@ extension RecordMeta {
     return described.limitedCount + 2 * Self.longestName + Self.longestField + Self.namedBytes <= Self.largest
   }
 
-  /// The owner's attributes, without the time of the name.
   package var describingAttributes: [Attribute] { attributes.filter { !$0.name.hasSameBytes(as: Self.namedAttribute) } }
 }

@@ -1,14 +1,14 @@
 internal import CofferMemory
 internal import CofferStorage
 
-/// The description of an item beside its value. Sealed apart from the value, so that a listing opens no value.
+/// The description of an item, sealed apart from the value, so a listing opens no value.
 package struct RecordMeta: Hashable, Sendable {
-  // Limits, so that a listing of many items stays in memory and a line of it on a screen.
+  // The limits keep a listing of many items in memory, and a line of it on a screen.
   package static let longestName = StoredName.longest
   static let longestLabel = 1024
-  /// Of a field's name: it is one of several of an item, and no address of its own.
+  /// Shorter than a name, because a field is one of several of an item and not an address.
   package static let longestField = 256
-  /// Former contents that are kept of one record, at most.
+  /// Former contents of one record.
   package static let longestHistory: UInt8 = 100
   /// Present fields of one item.
   package static let mostFields = 64
@@ -17,11 +17,11 @@ package struct RecordMeta: Hashable, Sendable {
   static let mostAttributes = 64
   static let longestAttributeName = 256
   static let longestAttribute = 4096
-  /// Of all fields together but the deletion, before padding: what can be stored can be deleted.
+  /// Of all fields but the deletion, before padding: whatever can be stored can be deleted.
   static let largest = 64 * 1024
   static let version: UInt8 = 1
 
-  /// One attribute. Names are told apart and ordered byte by byte, which `String` does not do.
+  /// Names are compared and ordered by their bytes, unlike `String`.
   package struct Attribute: Hashable, Sendable {
     package let name: String
     package let value: String
@@ -34,39 +34,37 @@ package struct RecordMeta: Hashable, Sendable {
   package private(set) var kind = RecordKind.present
   /// Counts the writes under this name, from 1.
   package var revision: UInt64
-  /// Which record it is, under every name and in every vault that it came to.
+  /// Identifies the record under every name and in every vault it came to.
   package var id: ItemID
   package var service: String
   package var account: String
-  /// The field of the item; empty for the item itself.
+  /// Empty for the item itself.
   package var field: String
   package var label: String
   package var contentType: String
   /// Milliseconds since 1970.
   package var created: UInt64
-  /// When this content was written; of a deleted record, when it was deleted.
+  /// When this content was written, or a deleted record deleted.
   package var modified: UInt64
   /// When the value was new, in milliseconds since 1970.
   package var written: UInt64
-  /// From when on the value is no longer handed out, in milliseconds since 1970; 0 for never.
+  /// When the value expires, in milliseconds since 1970; 0 for never.
   package var expires: UInt64
-  /// The conditions of access. Only 0, none beyond an open vault, is defined; a reader that does not know a condition must not
-  /// read past it.
+  /// Only 0, no condition beyond an open vault, is defined; a reader must not ignore an unknown condition.
   var access: UInt8 = 0
-  /// How many former contents are kept.
+  /// The number of former contents to keep.
   package var history: UInt8
-  /// Bytes of the value; nil where there is none. Sealed here, as a value that was taken out of a row leaves no other trace.
+  /// Bytes of the value; nil without one. Sealed here, because a value removed from its row leaves no other trace.
   package var valueCount: Int?
-  /// By name, ascending byte by byte.
+  /// Ascending by the bytes of the names.
   package private(set) var attributes: [Attribute]
   /// Set for a deleted record.
   package private(set) var deletion: Deletion?
 
-  /// The time and author of a deletion.
   package struct Deletion: Hashable, Sendable {
-    /// The commit that deleted it: what goes together comes back together.
+    /// The deleting commit: what was deleted together comes back together.
     package let commit: CommitID
-    /// From when on any writer may remove it, in milliseconds since 1970; 0 for never.
+    /// When any writer may remove it, in milliseconds since 1970; 0 for never.
     package let until: UInt64
 
     package init(commit: CommitID, until: UInt64) {
@@ -102,32 +100,29 @@ package struct RecordMeta: Hashable, Sendable {
     self.attributes = attributes.sorted { $0.name.byteOrder($1.name) < 0 }
   }
 
-  /// Makes it the description of a present content, or of a former one.
+  /// For a present or a former content.
   package mutating func become(_ kind: RecordKind) {
     precondition(kind != .deleted, "a deletion says more")
     self.kind = kind
     deletion = nil
   }
 
-  /// Makes it the description of a deleted content.
   package mutating func become(deletedAt moment: UInt64, _ deletion: Deletion) {
     kind = .deleted
     modified = moment
     self.deletion = deletion
   }
 
-  /// Whether it is of an item as it is now.
+  /// Whether it describes an item's present content.
   package var isItem: Bool { kind == .present && field.isEmpty }
 
-  /// The first of the revisions before this one whose contents are kept.
+  /// The first earlier revision whose content is kept.
   package var firstKept: UInt64 { revision - min(revision - 1, UInt64(history)) }
 
-  /// Where the record stands.
   package func index(_ keys: borrowing Subkeys) -> RecordIndex {
     RecordAddress.index(kind, service, account, field, kind == .present ? 0 : revision, keys)
   }
 
-  /// The same, and the places that belong to it.
   package var address: RecordAddress {
     RecordAddress(
       kind: kind, service: service, account: account, field: field, revision: kind == .present ? 0 : revision)
@@ -139,12 +134,11 @@ package struct RecordMeta: Hashable, Sendable {
   private static let fixedBytes = 1 + 1 + 8 + 16 + 5 * 2 + 4 * 8 + 1 + 1 + 4 + 1 + 2
   private static let deletionBytes = 16 + 8
 
-  /// Bytes of the longest description.
   static let longest = largest + deletionBytes + VaultFormat.longestExtension
 
   var encodedCount: Int { limitedCount + deletionCount }
 
-  /// Bytes of all that ``largest`` limits.
+  /// The bytes that ``largest`` limits.
   var limitedCount: Int {
     attributes.reduce(
       Self.fixedBytes + service.utf8.count + account.utf8.count + field.utf8.count + label.utf8.count + contentType.utf8.count
@@ -194,7 +188,7 @@ extension RecordMeta {
     }
   }
 
-  /// The description of a record of a later version's kind: empty.
+  /// The empty description of a record of a later version's kind.
   private static let later: RecordMeta = {
     var meta = RecordMeta(revision: 1, id: .zero, service: "", account: "", created: 0, modified: 0)
     meta.kind = .later

@@ -1,7 +1,7 @@
 package import CofferMemory
 package import CofferStorage
 
-/// A record's row, lent by its reader: columns are opened in place, without a copy.
+/// A record's row, lent by its reader. Columns are opened in place, without a copy.
 package struct RecordRow {
   let table: RecordTable
   package let index: RecordIndex
@@ -9,7 +9,7 @@ package struct RecordRow {
   package let meta: UnsafeRawBufferPointer
   /// Nil for SQL's NULL.
   package let value: UnsafeRawBufferPointer?
-  /// Whether the vault is of a later version of the format, which may have other kinds of records.
+  /// The vault is of a later version of the format, which may have other kinds of records.
   var admitsLater = false
 
   package init(
@@ -21,7 +21,6 @@ package struct RecordRow {
 
   private static let valuePart = "value of a record"
   private static let valueBeyondMeta = FormatError.damaged(RecordMeta.part, "it has a value that it does not tell of")
-  /// Bytes of the two columns, at least and at most.
   private static let metaBytes =
     Padding.padded(0, block: Padding.metaBlock) + AEAD.tagBytes...Padding.padded(RecordMeta.longest, block: Padding.metaBlock)
     + AEAD.tagBytes
@@ -29,18 +28,18 @@ package struct RecordRow {
     Padding.padded(0, block: Padding.valueBlock(0)) + AEAD.tagBytes...Padding.padded(
       RecordLimits.largestValue, block: Padding.valueBlock(RecordLimits.largestValue)) + AEAD.tagBytes
 
-  /// The description of the record, with the length of its value; the value need not have been read.
+  /// Includes the length of the value, which need not be read.
   ///
-  /// - Parameter checksPlace: whether the address inside must lead back to the row's place. A box of another place does not open,
-  ///   so this only fails for a writer's mistake. False if the caller computed the place from an address that it compares with
-  ///   the one inside.
+  /// - Parameter checksPlace: whether the address inside must lead back to the row's place. A box of another place does not
+  ///   open, so this only detects a writer's mistake. False if the caller computed the place from an address and compares
+  ///   that with the one inside.
   package func openMeta(checksPlace: Bool = true, keys: borrowing Subkeys) throws(FormatError) -> RecordMeta {
     let meta = try RecordKeys.with(index, id, keys) { (key, _) throws(FormatError) in try decodeMeta(key) }
     if checksPlace { try check(meta, keys) }
     return meta
   }
 
-  /// Lends the description, as it is and decoded, once it was found to be one that can be read and belongs here.
+  /// Lends the description, encoded and decoded, after checking that it is readable and belongs here.
   package func withDescription<Result>(
     place: String, keys: borrowing Subkeys, _ body: (RecordMeta, UnsafeRawBufferPointer) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -59,7 +58,7 @@ package struct RecordRow {
     }
   }
 
-  /// The description and the value; nil for the value where the record has none. The place is checked as by
+  /// The description and the value, which is nil if the record has none. Checks the place like
   /// ``openMeta(checksPlace:keys:)``.
   package func open(checksPlace: Bool = true, keys: borrowing Subkeys) throws(FormatError) -> OpenRecord {
     try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
@@ -75,10 +74,10 @@ package struct RecordRow {
     }
   }
 
-  /// The description where the row is whole: both tags fit, and the description is one that can be read and belongs here. Nil
-  /// where a tag does not. No value is decrypted.
+  /// The description of an intact row: both tags are valid, and the description is readable and belongs here. Nil if a tag
+  /// is invalid. Decrypts no value.
   ///
-  /// - Throws: what opening the description throws.
+  /// - Throws: the errors of opening the description.
   package func authenticatedMeta(_ keys: borrowing Subkeys) throws(FormatError) -> RecordMeta? {
     try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
       let meta: RecordMeta
@@ -130,7 +129,7 @@ package struct RecordRow {
     guard length == count else {
       throw .damaged(valuePart, "it has another length than its record tells")
     }
-    // The decrypted bytes become the value in place: a copy without the padding would be one more to hold and to wipe.
+    // The decrypted bytes become the value in place: a copy without the padding would be another one to wipe.
     value.truncate(to: length)
     return value
   }
@@ -144,13 +143,13 @@ package struct RecordRow {
   }
 }
 
-/// An opened record: everything said of an item, and its value in guarded memory.
+/// An opened record, with its value in guarded memory.
 package struct OpenRecord: ~Copyable, Sendable {
   package let meta: RecordMeta
-  /// Nil where the record has none.
+  /// Nil if the record has none.
   package var value: SecretBytes?
 
-  /// The form that callers see; the value moves into it. Nil where the record has no value.
+  /// The form for callers, which takes over the value. Nil if the record has no value.
   package consuming func form() -> SecretForm? {
     let metadata = meta.itemMetadata
     guard let value = value.take() else { return nil }

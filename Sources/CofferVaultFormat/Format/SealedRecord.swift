@@ -1,12 +1,11 @@
 internal import CofferMemory
 internal import CofferStorage
 
-/// A record as its row holds it.
 package struct SealedRecord: Hashable, Sendable {
   package let index: RecordIndex
   package let id: RecordID
   package let meta: [UInt8]
-  /// Nil where the record has no value, which is not a value of no bytes.
+  /// Nil if the record has no value; an empty value is not nil.
   package let value: [UInt8]?
 
   package init(index: RecordIndex, id: RecordID, meta: [UInt8], value: [UInt8]?) {
@@ -17,11 +16,11 @@ package struct SealedRecord: Hashable, Sendable {
 }
 
 extension SealedRecord {
-  /// Seals a record. `meta.valueCount` must be the value's length, nil where there is none; `index`, where the caller has it
-  /// already, is that of the address in `meta`.
+  /// `meta.valueCount` must be the value's length, nil without a value; `index` is the index of the address in `meta`, if
+  /// already known.
   ///
-  /// The content decides the record's id, and the id the two keys; each key seals one plaintext, and the nonce can be zero. Even
-  /// a random source that repeats itself can only repeat an id for the same content.
+  /// The content determines the record's id, and the id both keys; each key seals one plaintext, so the nonce can be zero.
+  /// Even a repeating random source can only repeat an id for the same content.
   package init(
     _ meta: RecordMeta, value: UnsafeRawBufferPointer?, index: RecordIndex? = nil, keys: borrowing Subkeys
   ) throws(FormatError) {

@@ -1,18 +1,17 @@
 internal import CofferMemory
 internal import CofferStorage
 
-/// The public part of a slot that its boxes are bound to, beside the vault: its owner's key and its kind.
+/// The public part of a slot that its boxes are bound to: its owner's key and its kind.
 package struct SlotFrame: Hashable, Sendable {
   let id: SlotID
   package let kind: SlotKind
-  /// The method that makes a secret into a key: 2 is Argon2id 1.3, 0 none. Any number for a foreign slot.
+  /// The method that turns a secret into a key: 2 is Argon2id 1.3, 0 none. Any number for a foreign slot.
   private let method: UInt8
   /// Zeros unless a passphrase is involved, or the slot is foreign.
   package let passes: UInt32, mebibytes: UInt32
   let salt: SlotSalt
   package let publicKey: PublicKey32
 
-  /// Bytes of a frame.
   static let count = 16 + 1 + 1 + 4 + 4 + 16 + 32
 
   var cost: PassphraseCost { PassphraseCost(passes: passes, mebibytes: mebibytes) }
@@ -37,7 +36,7 @@ package struct SlotFrame: Hashable, Sendable {
     self.publicKey = publicKey
   }
 
-  /// Only the combinations that the format names are read.
+  /// Reads only the combinations in the format.
   package init(from reader: inout ByteReader) throws(FormatError) {
     id = try reader.block16()
     let number: UInt8 = try reader.number()
@@ -61,15 +60,15 @@ package struct SlotFrame: Hashable, Sendable {
 }
 
 extension SlotKind {
-  /// Whether a passphrase, and so Argon2id, takes part.
+  /// Whether a passphrase, and so Argon2id, is involved.
   package var takesPassphrase: Bool { self == .passphrase || self == .passphraseAndKeyFile }
 
-  /// The `alg` byte of a slot of this kind; nil where it may be any.
+  /// The `alg` byte of a slot of this kind; nil for any.
   fileprivate var method: UInt8? { self == .foreign ? nil : takesPassphrase ? 2 : 0 }
 }
 
-/// Which vault a slot belongs to. Not in which version of the format: who brings a vault to a later one cannot seal the own boxes
-/// of others anew. The header's sealed part is bound to the version.
+/// The vault of a slot. Not the version of the format: upgrading a vault cannot reseal the `own` boxes of others. The
+/// header's sealed part is bound to the version.
 package struct SlotPlace: Hashable, Sendable {
   let vault: VaultSalt
 
@@ -77,7 +76,7 @@ package struct SlotPlace: Hashable, Sendable {
     self.vault = vault
   }
 
-  /// CTX of the format.
+  /// The format's CTX.
   func context(of frame: SlotFrame) -> [UInt8] {
     ByteWriter.bytes(13 + 16 + SlotFrame.count) { out in
       out.write("PVault1 slot\0")
@@ -86,7 +85,7 @@ package struct SlotPlace: Hashable, Sendable {
     }
   }
 
-  /// CTX, epoch and ephemeral key, which the box with the vault's key is bound to.
+  /// CTX, epoch and ephemeral key, to which the box with the vault's key is bound.
   func sealContext(of frame: SlotFrame, epoch: UInt64, ephemeral: PublicKey32) -> [UInt8] {
     let context = context(of: frame)
     return ByteWriter.bytes(context.count + 8 + 32) { out in
@@ -97,26 +96,25 @@ package struct SlotPlace: Hashable, Sendable {
   }
 }
 
-/// A slot as the header holds it.
 package struct SealedSlot: Hashable, Sendable {
   package let frame: SlotFrame
-  /// The slot's secret key and mix key, and the mark of the key that the vault had then, under what its owner knows; nil for a
-  /// recipient, who holds the secret key. Of a foreign slot bytes whose meaning another program knows.
+  /// The slot's secret key and mix key, and the mark of the vault's key at that time, sealed under the owner's secret. Nil
+  /// for a recipient, who holds the secret key. For a foreign slot, opaque bytes.
   let own: CommittedBox?
   /// The public half of the key that sealed the box.
   let ephemeral: PublicKey32
-  /// The vault's key.
+  /// Contains the vault's key.
   let box: CommittedBox
 
   package var id: SlotID { frame.id }
 
   static let ownBytes = secretBytes + anchorBytes + CommittedBox.overhead
-  /// The slot's secret.
+  /// The secret key, then W.
   static let secretBytes = 64
   /// LE64 a ‖ mark_a, after the secret in `own`.
   static let anchorBytes = 8 + 32
   static let boxBytes = VaultKey.count + CommittedBox.overhead
-  /// Bytes of a foreign slot's own part, at most: a credential of a security chip has 1 023, a post-quantum ciphertext 1 568.
+  /// In bytes: a security chip's credential has 1 023, a post-quantum ciphertext 1 568.
   static let mostForeign = 3072
 
   var encodedCount: Int { SlotFrame.count + (frame.kind == .foreign ? 2 : 0) + (own?.bytes.count ?? 0) + 32 + Self.boxBytes }

@@ -1,6 +1,6 @@
 internal import CofferStorage
 
-/// What kinds of secret open a slot.
+/// The kind of secret that opens a slot.
 public enum SlotKind: UInt8, Sendable, CaseIterable {
   /// A passphrase, through Argon2id.
   case passphrase = 1
@@ -12,14 +12,14 @@ public enum SlotKind: UInt8, Sendable, CaseIterable {
   case recoveryCode = 4
   /// The X25519 key of a recipient.
   case recipient = 5
-  /// Something that this version does not know, as a security chip. The slot is kept, and gets each new key of the vault; what
-  /// opens it is another program.
+  /// A secret unknown to this version, such as a security chip. The slot is kept and gets each new key of the vault; another
+  /// program opens it.
   case foreign = 6
 
-  /// Those that this version makes and opens.
+  /// The kinds that this version makes and opens.
   public static let openable: [SlotKind] = [.passphrase, .passphraseAndKeyFile, .keyFile, .recoveryCode, .recipient]
 
-  /// Whether a slot of the kind holds its own secret, under one that this version knows how to use.
+  /// Whether a slot of the kind holds its own secret, sealed in a way this version knows.
   package var isOwned: Bool { self != .recipient && self != .foreign }
 }
 
@@ -37,9 +37,9 @@ extension SlotKind: CustomStringConvertible {
   }
 }
 
-/// The description of one slot in the header of a locked vault, unauthenticated until the vault is unlocked.
+/// A slot in the header of a locked vault, unauthenticated until the vault is unlocked.
 public struct SlotSummary: Sendable, Equatable, Identifiable {
-  /// 16 random bytes that name a slot for life.
+  /// 16 random bytes that identify a slot for life.
   public struct ID: Sendable, Hashable, CustomStringConvertible {
     /// The 16 bytes.
     public let bytes: [UInt8]
@@ -47,11 +47,11 @@ public struct SlotSummary: Sendable, Equatable, Identifiable {
     /// 32 lowercase hexadecimal digits.
     public var description: String { Hex.text(bytes) }
   }
-  /// Names the slot.
+  /// The slot's id.
   public let id: ID
   /// The kind of secret that opens it.
   public let kind: SlotKind
-  /// Argon2id passes and memory in MiB; zeros where no passphrase is involved.
+  /// Argon2id passes and memory in MiB; zeros without a passphrase.
   public let passes: UInt32, mebibytes: UInt32
   package init(id: ID, kind: SlotKind, passes: UInt32, mebibytes: UInt32) {
     self.id = id

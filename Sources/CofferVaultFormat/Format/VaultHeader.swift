@@ -1,18 +1,17 @@
 package import CofferPlatform
 internal import CofferMemory
 
-/// The header: the vault's id and its slots. Written again only when slots, epoch or policy change.
+/// The vault's id and its slots. Rewritten only when slots, epoch or policy change.
 ///
-/// The public part is bound to the sealed part, and both end in a digest without a key, which shows accidental damage before a
+/// The public part is bound to the sealed part, and both end in an unkeyed digest, which reveals accidental damage before a
 /// secret is asked for. Every version of the format begins with magic, version and least reader, and ends in this digest.
 package struct VaultHeader: Hashable, Sendable {
-  /// Bytes of a header, at most: 16 slots and 240 foreign ones with full labels, all listed epochs, and the extension of a later
-  /// version take 930 195.
+  /// 16 slots and 240 foreign ones with full labels, all listed epochs, and a later version's extension take 930 195 bytes.
   package static let largest = 1024 * 1024
   static let slotCounts = 1...256
-  /// Slots that a secret of their own opens, at most: each may cost an Argon2id run.
+  /// The maximum number of slots with their own secret: each may cost an Argon2id run.
   package static let mostOwned = 16
-  /// Slots of recipients and of other programs, at most. Each is found by its public key, at the cost of a comparison.
+  /// The maximum number of slots of recipients and other programs. Finding one by its public key costs a comparison.
   package static let mostOthers = 240
   static let magic: StaticString = "PVAULT\0\u{1}"
   private static let fixedBytes = 8 + 4 + 4 + 16 + 8 + 2
@@ -21,14 +20,14 @@ package struct VaultHeader: Hashable, Sendable {
   let leastReader: UInt32
   package let vault: VaultSalt
   package let epoch: UInt64
-  /// By id, ascending.
+  /// Ascending by id.
   package let slots: [SealedSlot]
   /// The ``HeaderBody``.
   let body: CommittedBox
 
   package var place: SlotPlace { SlotPlace(vault: vault) }
 
-  /// Seals `body` and `lineage` to a header over its slots, of the epoch of `keys`.
+  /// Seals `body` and `lineage` to a header over its slots, in the epoch of `keys`.
   package init(
     slots: [SealedSlot], body: borrowing HeaderBody, keys: borrowing Subkeys, lineage: Lineage.Next
   ) throws(FormatError) {
@@ -50,7 +49,7 @@ package struct VaultHeader: Hashable, Sendable {
     self.body = body
   }
 
-  /// HP of the format, which the sealed part is bound to.
+  /// The format's HP, which the sealed part is bound to.
   var publicPart: [UInt8] {
     Self.publicPart(format: format, leastReader: leastReader, vault: vault, epoch: epoch, slots: slots)
   }
@@ -69,7 +68,6 @@ package struct VaultHeader: Hashable, Sendable {
     }
   }
 
-  /// The bytes of the row.
   package func encoded() -> [UInt8] {
     let publicPart = publicPart
     let all = ByteWriter.bytes(publicPart.count + 4 + body.bytes.count) { out in
@@ -79,10 +77,10 @@ package struct VaultHeader: Hashable, Sendable {
     return all + PlainHash.digest(all).bytes
   }
 
-  /// The sealed part, once every anchor is found to hold.
+  /// Checks every anchor.
   ///
-  /// - Throws: ``FormatError/unauthentic(_:)`` when header and key do not belong together, ``FormatError/contradicted(_:)``
-  ///   where the key does not come from an anchor's.
+  /// - Throws: ``FormatError/unauthentic(_:)`` if header and key do not belong together, ``FormatError/contradicted(_:)`` if
+  ///   the key does not descend from an anchor's.
   package func openBody(_ keys: borrowing Subkeys, proving anchors: [Anchor]) throws(FormatError) -> HeaderBody {
     let (vault, own) = (keys.vault, keys.epochMark)
     return try HeaderBody(opening: self, keys: keys) { (lineage) throws(FormatError) in
@@ -90,7 +88,6 @@ package struct VaultHeader: Hashable, Sendable {
     }
   }
 
-  /// Why the key does not come from that of one of `anchors`; nil where it comes from all.
   package func refusal(
     _ keys: borrowing Subkeys, by anchors: [Anchor], at place: String
   ) throws(StoreError) -> Anchor.Refusal? {
@@ -104,7 +101,7 @@ package struct VaultHeader: Hashable, Sendable {
     }
   }
 
-  /// Lends the next header's list of the epochs before it.
+  /// Lends the next header's list of earlier epochs.
   ///
   /// - Parameter isLast: whether this header's epoch ends, and is listed too.
   package func withNextLineage<Result: ~Copyable>(
@@ -123,10 +120,9 @@ package struct VaultHeader: Hashable, Sendable {
 }
 
 extension VaultHeader {
-  /// Reads the bytes of the row, or of its copy.
   package init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) { self = try Self.decode(bytes).header }
 
-  /// The same, with the digest of all the bytes, to which a state is bound.
+  /// Also returns the digest of all bytes, to which a state is bound.
   package static func decode(_ bytes: UnsafeRawBufferPointer) throws(FormatError) -> (header: VaultHeader, digest: Digest32) {
     let part = "header"
     guard bytes.count <= largest else { throw .damaged(part, "it has more than \(largest) bytes") }

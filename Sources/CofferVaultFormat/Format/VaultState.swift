@@ -2,37 +2,35 @@ internal import CofferMemory
 
 /// The state: one row that changes with every commit and fixes the rest of the file.
 package struct VaultState: Hashable, Sendable {
-  /// Machines that can watch one vault for forks; the 256th takes the place of the one seen longest ago.
+  /// The number of machines that can watch one vault for forks; the 256th replaces the one seen longest ago.
   package static let mostReplicas = 255
   static let part = "state"
   private static let fixedBytes = 16 + 32 + 8 + 8 + 8 + 8 + 8 + 32 + 1 + 1 + 2
   private static let replicaBytes = 16 + 8 + 16
-  /// Bytes of a state row, at most.
   package static let largest =
     8 + CommittedBox.overhead + fixedBytes + mostReplicas * replicaBytes + VaultFormat.longestExtension
 
-  /// The last commit that one replica made.
   package struct Replica: Hashable, Sendable {
     let id: ReplicaID
     package let generation: UInt64
     package let commit: CommitID
   }
 
-  /// Counts commits. It stands before the box in the clear, and the box is bound to it.
+  /// Counts commits. Stored in plaintext before the box, which is bound to it.
   package var generation: UInt64
   package var commit: CommitID
   /// Over all records: see ``DigestTree``.
   package var root: Digest32
   /// Rows of both tables.
   package var counts: RecordCounts
-  /// Milliseconds since 1970 of the commit.
+  /// The time of the commit, in milliseconds since 1970.
   package var time: UInt64
   /// The last log row, and the chain up to it.
   package var logSequence: UInt64
   package var logHead: Digest32
-  /// Old bytes are still to be removed from the file.
+  /// Old bytes must still be removed from the file.
   package var scrub: Bool
-  /// By id, ascending.
+  /// Ascending by id.
   package private(set) var replicas: [Replica]
 
   package init(
@@ -52,9 +50,9 @@ package struct VaultState: Hashable, Sendable {
 
   package func replica(_ id: ReplicaID) -> Replica? { replicas.first { $0.id == id } }
 
-  /// Notes that `id` made this commit. A full table gives up the entry with the lowest generation.
+  /// Records this commit as that of `id`. A full table drops the entry with the lowest generation.
   ///
-  /// - Returns: the entry that was given up.
+  /// - Returns: the dropped entry.
   @discardableResult
   package mutating func note(_ id: ReplicaID) -> Replica? {
     replicas.removeAll { $0.id == id }
@@ -69,7 +67,6 @@ package struct VaultState: Hashable, Sendable {
     return lost
   }
 
-  /// The bytes of the row.
   package func sealed(epoch: UInt64, header: Digest32, keys: borrowing Subkeys) -> [UInt8] {
     let count = contentCount
     let context = Self.context(epoch: epoch, generation: generation, header: header)
@@ -88,16 +85,14 @@ package struct VaultState: Hashable, Sendable {
     }
   }
 
-  /// Opens the bytes of the row.
-  ///
-  /// - Parameter header: the digest of the header's row, checksum included.
+  /// - Parameter header: the digest of the header's row, including its checksum.
   /// - Throws: ``FormatError/unauthentic(_:)`` for a state of another header, epoch or vault, ``FormatError/damaged(_:_:)``.
   package init(opening row: UnsafeRawBufferPointer, epoch: UInt64, header: Digest32, keys: borrowing Subkeys) throws(FormatError)
   {
     guard row.count <= Self.largest, row.count >= 8 + CommittedBox.overhead + Self.fixedBytes else {
       throw .damaged(Self.part, "it has \(row.count) bytes")
     }
-    // In the clear and not verified yet. Any change of it is tampering.
+    // Plaintext and not verified yet. Any change of it is tampering.
     let generation = UInt64(littleEndian: row.loadUnaligned(as: UInt64.self))
     let box = CommittedBox(bytes: [UInt8](row.part(8..<row.count)))
     let context = Self.context(epoch: epoch, generation: generation, header: header)
@@ -122,7 +117,6 @@ package struct VaultState: Hashable, Sendable {
 }
 
 extension VaultState {
-  /// The size of the sealed content in bytes.
   var contentCount: Int { Self.fixedBytes + replicas.count * Self.replicaBytes }
 
   func write(to out: inout ByteWriter) {
@@ -144,7 +138,7 @@ extension VaultState {
     out.writeNoExtension()
   }
 
-  /// Reads the sealed content. The generation comes before it, in the clear.
+  /// Reads the sealed content. The generation precedes it in plaintext.
   package init(from reader: inout ByteReader, generation: UInt64) throws(FormatError) {
     guard generation <= FileCounter.most else { throw reader.damaged("its generation is beyond what can be") }
     guard generation > 0 else { throw reader.damaged("its generation is 0, and 1 is the first") }
@@ -165,7 +159,7 @@ extension VaultState {
       let replica = Replica(
         id: try reader.block16(), generation: try reader.counter("replica's generation", atLeast: 1), commit: try reader.block16()
       )
-      // A commit is made once, by whomever, and none is yet to come.
+      // A generation has one commit, and none is from the future.
       guard replica.generation < generation || (replica.generation == generation && replica.commit == commit) else {
         throw reader.damaged("it tells of another commit \(replica.generation) of a replica")
       }

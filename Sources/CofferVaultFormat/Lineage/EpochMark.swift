@@ -1,6 +1,6 @@
 internal import CCofferSodium
 
-/// The public name of one epoch's key, which gives nothing of the key away.
+/// The public name of one epoch's key, which reveals nothing of the key.
 package struct EpochMark: Hashable, Sendable {
   package let epoch: UInt64
   let mark: KeyMark
@@ -10,7 +10,7 @@ package struct EpochMark: Hashable, Sendable {
     self.mark = mark
   }
 
-  /// F(L, "PV1 lineage", vault_id, LE64 epoch, 32) of the format, of the epoch's secret L.
+  /// The format's F(L, "PV1 lineage", vault_id, LE64 epoch, 32) of the epoch's secret L.
   package init(of secret: UnsafeRawBufferPointer, vault: VaultSalt, epoch: UInt64) {
     self.epoch = epoch
     mark = KeyedHash.digest(secret, .lineage, salt: vault) { $0.update(epoch) }

@@ -2,25 +2,24 @@ internal import CCofferSodium
 public import CofferPlatform
 internal import CofferStorage
 
-/// An introduction to a vault, from a person who has it to one who is to trust it: the vault's id and the mark of its key. A
-/// vault by somebody who can write the file, but never had the key, is then refused.
+/// Introduces a vault to a person who is to trust it: the vault's id and the mark of its key. A vault by someone who can
+/// write the file but never had the key is then refused.
 ///
-/// It is not secret. Send it over a channel that nobody can tamper with, as for a ``Recipient``. Its text is `PVINV1-`, 112
-/// lowercase hexadecimal digits, and eight more of their digest.
+/// It is not secret. Send it over a tamper-proof channel, like a ``Recipient``. Its text is `PVINV1-`, 112 lowercase
+/// hexadecimal digits, and eight more of their digest.
 public struct Invitation: Sendable, Hashable, CustomStringConvertible {
-  /// Invitations in one place, at most: each is checked whenever the vault's key has changed.
+  /// The maximum number of invitations in one place: each is checked whenever the vault's key has changed.
   public static let most = 64
 
-  /// The vault.
+  /// The id of the vault.
   public let vault: VaultID
-  /// The epoch of the key that the invitation names: newer ones must come from it.
+  /// The epoch of the named key, from which later keys must descend.
   public var epoch: UInt64 { key.epoch }
-  /// The mark of that epoch's key: 64 lowercase hexadecimal digits.
+  /// The mark of that key: 64 lowercase hexadecimal digits.
   public var mark: String { key.mark.description }
   let key: EpochMark
 
   private static let prefix = "PVINV1-"
-  /// Whether `text` is meant to be one.
   package static func begins(_ text: String) -> Bool { text.hasPrefix(prefix) }
   private static let contentBytes = 16 + 8 + 32
 
@@ -31,7 +30,7 @@ public struct Invitation: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads the text.
   ///
-  /// - Throws: `StoreError` `.damaged` for a text that is none: another length, upper case, or check digits that do not fit.
+  /// - Throws: `StoreError` `.damaged` for an invalid text: another length, upper case, or wrong check digits.
   public init(_ text: String) throws(StoreError) {
     guard let found = Self(reading: text.utf8), found.description == text else {
       throw StoreError(
@@ -61,7 +60,6 @@ public struct Invitation: Sendable, Hashable, CustomStringConvertible {
     return Self.prefix + Hex.text(content) + Hex.text(PlainHash.digest(content).bytes.prefix(4))
   }
 
-  /// The anchor that it is.
   package func anchor() throws(FormatError) -> Anchor {
     guard let salt = VaultSalt(vault.bytes) else { throw .damaged("invitation", "its vault's id has not 16 bytes") }
     return Anchor(vault: salt, key: key, source: .invitation)

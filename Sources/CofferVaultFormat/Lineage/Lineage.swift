@@ -1,9 +1,9 @@
 internal import CofferMemory
 
-/// The secrets of a vault's earlier epochs, as the sealed part of its header lists them: who wrote it knew the keys that it came
-/// from. A view of opened bytes, which must outlive it.
+/// The secrets of a vault's earlier epochs in its sealed header, which prove that the header's writer knew the earlier keys.
+/// A view of opened bytes, which must outlive it.
 package struct Lineage {
-  /// Entries, at most. Each rotation adds one; twenty years of weekly ones come to as many, and the list to 40 KiB.
+  /// The maximum number of entries. Each rotation adds one; twenty years of weekly ones reach it, and the list 40 KiB.
   static let most = 1_024
   static let secretBytes = 32
   private static let entryBytes = 8 + secretBytes
@@ -13,7 +13,6 @@ package struct Lineage {
   /// LE64 e ‖ L_e of each entry.
   private let entries: UnsafeRawBufferPointer
 
-  /// No epoch came before.
   static var none: Lineage { Lineage(epochs: [], entries: .noBytes) }
 
   private init(epochs: [UInt64], entries: UnsafeRawBufferPointer) {
@@ -21,7 +20,6 @@ package struct Lineage {
     self.entries = entries
   }
 
-  /// Reads the list of a header of `epoch`.
   package init(from reader: inout ByteReader, before epoch: UInt64) throws(FormatError) {
     let count = Int(try reader.number(UInt32.self))
     guard count <= Self.most else { throw reader.damaged("it lists \(count) epochs") }
@@ -42,10 +40,10 @@ package struct Lineage {
 
   var count: Int { epochs.count }
 
-  /// Whether an older epoch may have been left out for want of room.
+  /// An older epoch may have been dropped for lack of room.
   private var isFull: Bool { count == Self.most }
 
-  /// The mark of the key of `epoch`; nil if the list has none.
+  /// Nil if `epoch` is not listed.
   private func mark(of epoch: UInt64, vault: VaultSalt) -> EpochMark? {
     var low = 0
     var high = count
@@ -58,13 +56,12 @@ package struct Lineage {
     return EpochMark(of: entries.part(at..<at + Self.secretBytes), vault: vault, epoch: epoch)
   }
 
-  /// Checks that the key `own` of `vault`, under which this list was sealed, comes from the key of each anchor.
+  /// Checks that the key `own` of `vault`, under which this list was sealed, descends from the key of each anchor.
   ///
-  /// An anchor below the lowest entry of a full list proves nothing either way. A higher one that holds stands for it: whoever
-  /// has met that has opened the vault later.
+  /// An anchor below the lowest entry of a full list proves nothing either way. A higher one that holds stands for it,
+  /// because its source opened the vault later.
   ///
-  /// Of several anchors that do not hold, the answer is the first that the format's table gives: another vault, then an older
-  /// key, then a fork.
+  /// If several anchors fail, the error follows the order of the format's table: another vault, an older key, a fork.
   ///
   /// - Throws: ``FormatError/contradicted(_:)``.
   func check(_ anchors: [Anchor], vault: VaultSalt, own: EpochMark) throws(FormatError) {
@@ -86,15 +83,14 @@ package struct Lineage {
 }
 
 extension Lineage {
-  /// The list that a new header gets: the one of the header before it, and the secret of that header's epoch where the key
-  /// changed.
+  /// A new header's list: that of the header before it, and the secret of that header's epoch if the key changed.
   package struct Next {
     private let before: Lineage
     private let epoch: UInt64
-    /// L of `epoch`; nil where the key stays.
+    /// L of `epoch`; nil if the key stays.
     private let secret: UnsafeRawBufferPointer?
 
-    /// Of a vault's first header.
+    /// For a vault's first header.
     package static var first: Next { Next(.none, epoch: 0, secret: nil) }
 
     package init(_ before: Lineage, epoch: UInt64, secret: UnsafeRawBufferPointer?) {
@@ -109,7 +105,7 @@ extension Lineage {
     func write(to out: inout ByteWriter) {
       out.write(UInt32(truncatingIfNeeded: entryCount))
       let kept = entryCount - (secret == nil ? 0 : 1)
-      // The lowest gives way.
+      // The lowest is dropped.
       out.write(before.entries.part((before.count - kept) * Lineage.entryBytes..<before.entries.count))
       guard let secret else { return }
       out.write(epoch)

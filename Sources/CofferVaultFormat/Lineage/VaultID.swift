@@ -1,4 +1,4 @@
-/// 16 random bytes that name a vault for life.
+/// 16 random bytes that identify a vault for life.
 public struct VaultID: Sendable, Hashable, CustomStringConvertible {
   /// The 16 bytes.
   public let bytes: [UInt8]
@@ -10,7 +10,7 @@ public struct VaultID: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension VaultID {
-  /// The id that `text` spells: 32 hexadecimal digits; nil for anything else.
+  /// Reads 32 hexadecimal digits; nil for anything else.
   public init?(_ text: String) {
     let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
     guard digits.count == 32, text.utf8.count == 32 else { return nil }

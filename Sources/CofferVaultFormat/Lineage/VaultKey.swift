@@ -11,14 +11,13 @@ package struct VaultKey: ~Copyable, Sendable {
 
   private init(bytes: consuming SecretBytes) { self.bytes = consume bytes }
 
-  /// Takes over 32 bytes that a slot's box held.
   package init(opened bytes: consuming SecretBytes, part: String) throws(FormatError) {
     guard bytes.count == Self.count else { throw .damaged(part, "it holds no key of 32 bytes") }
     self.bytes = consume bytes
   }
 }
 
-/// The uses of a vault's key. The name is the end of the derivation's label.
+/// The uses of a vault's key. The name ends the derivation's label.
 enum Subkey: Int, CaseIterable, Sendable {
   case hdr, sta, idx, rid, rec, set, log
 
@@ -35,11 +34,10 @@ enum Subkey: Int, CaseIterable, Sendable {
   }
 }
 
-/// The seven keys derived from a ``VaultKey``, and the secret of its epoch, in one block of guarded memory, with the vault's id
-/// that salts all their uses.
+/// The seven keys derived from a ``VaultKey`` and the secret of its epoch in one block of guarded memory, with the vault's
+/// id that salts all their uses.
 package struct Subkeys: ~Copyable, Sendable {
   let vault: VaultSalt
-  /// The epoch and the mark of the key.
   package let epochMark: EpochMark
   private let keys: SecretBytes
 
@@ -60,14 +58,14 @@ package struct Subkeys: ~Copyable, Sendable {
     self.keys = keys
   }
 
-  /// Lends L of the key's epoch, which headers of later epochs hold under their seal.
+  /// Lends L of the key's epoch, which headers of later epochs seal.
   borrowing func withEpochSecret<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try keys.withUnsafeBytes { (all) throws(Failure) in try body(all.part(Self.secretPlace)) }
   }
 
-  /// False in the child of a fork, where the keys read as zeros. To be asked before each use of the vault.
+  /// False in a forked child, where the keys read as zeros. Checked before each use of the vault.
   package var isIntact: Bool { keys.isIntact }
 
   @inline(__always)
@@ -81,7 +79,6 @@ package struct Subkeys: ~Copyable, Sendable {
 }
 
 extension SecretBytes {
-  /// `count` random bytes.
   static func fresh(_ count: Int) throws(FormatError) -> SecretBytes {
     do { return try SecretBytes.random(count) } catch { throw .memory(error) }
   }

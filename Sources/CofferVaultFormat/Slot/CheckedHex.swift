@@ -1,8 +1,8 @@
 internal import CCofferSodium
 internal import CofferMemory
 
-/// 32 bytes as text: a mark, 64 lowercase hexadecimal digits, and eight more of the bytes' digest, which tell a mistyped or cut
-/// copy.
+/// 32 bytes as text: a mark, 64 lowercase hexadecimal digits, and eight more of the bytes' digest, which reveal a mistyped
+/// or truncated copy.
 struct CheckedHex: Sendable {
   let mark: StaticString
   /// The kind of text, for messages.
@@ -13,7 +13,6 @@ struct CheckedHex: Sendable {
   }
   private var length: Int { mark.utf8CodeUnitCount + 64 + 8 }
 
-  /// Whether `content` begins as this text does.
   func begins(_ content: UnsafeRawBufferPointer) -> Bool { content.starts(with: markText) }
 
   func encoded(_ key: UnsafeRawBufferPointer, lineFeed: Bool) throws(FormatError) -> SecretBytes {
@@ -26,8 +25,8 @@ struct CheckedHex: Sendable {
     }
   }
 
-  /// The 32 bytes, with or without a line feed after the text. Decodes the digits in place, and checks by writing the text out
-  /// again: only the one spelling counts.
+  /// The 32 bytes, with or without a line feed after the text. Decodes the digits in place, and checks by encoding again:
+  /// only one spelling is valid.
   func decoded(_ content: borrowing SecretBytes) throws(FormatError) -> SecretBytes {
     try content.withUnsafeBytes { (content) throws(FormatError) in try decoded(content) }
   }
@@ -56,7 +55,6 @@ extension ByteWriter {
 }
 
 extension SecretBytes {
-  /// A second copy, in guarded memory too.
   borrowing func copy() throws(FormatError) -> SecretBytes {
     do { return try duplicate() } catch { throw .memory(error) }
   }

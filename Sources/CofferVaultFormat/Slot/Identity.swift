@@ -3,16 +3,16 @@ public import CofferMemory
 public import CofferPlatform
 internal import CofferStorage
 
-/// An identity: an X25519 key pair whose public half, the ``Recipient``, lets others give its holder a way into a vault.
+/// An X25519 key pair. With its public half, the ``Recipient``, others give its holder access to a vault.
 ///
-/// The file reads `PVID1-`, 64 lowercase hexadecimal digits of the secret key, and eight more of its digest, which tell a
-/// mistyped or cut copy. It is as secret as a key file.
+/// The file contains `PVID1-`, 64 lowercase hexadecimal digits of the secret key, and eight more of its digest, which reveal
+/// a mistyped or truncated copy. It is as secret as a key file.
 public enum Identity {
   private static let text = CheckedHex(mark: "PVID1-", name: "identity")
 
-  /// The content of a new identity file, line feed included: 79 bytes, to be written with mode 0600.
+  /// The content of a new identity file with a line feed: 79 bytes, to be written with mode 0600.
   ///
-  /// - Throws: `StoreError` `.memory` when guarded memory runs out.
+  /// - Throws: `StoreError` `.memory` if guarded memory runs out.
   public static func generate() throws(StoreError) -> SecretBytes {
     do throws(FormatError) {
       let key = try SecretBytes.fresh(KeyAgreement.keyBytes)
@@ -24,16 +24,15 @@ public enum Identity {
 
   /// The public half of the identity in `content`.
   ///
-  /// - Throws: `StoreError` `.damaged` for a content that is no identity.
+  /// - Throws: `StoreError` `.damaged` if `content` is no identity.
   public static func recipient(of content: borrowing SecretBytes) throws(StoreError) -> Recipient {
     let key = try secretKey(content)
     return Recipient(key: key.withUnsafeBytes { KeyAgreement.publicKey(of: $0) })
   }
 
-  /// The content of an identity file with one more invitation, or, where it has one to the same vault, with this one in its
-  /// place.
+  /// The content of an identity file with `invitation` added, in place of one to the same vault.
   ///
-  /// - Throws: `StoreError` `.damaged` for a content that is no identity, `.tooLarge` beyond ``Invitation/most``, `.memory`.
+  /// - Throws: `StoreError` `.damaged` if `content` is no identity, `.tooLarge` beyond ``Invitation/most``, `.memory`.
   public static func adding(_ invitation: Invitation, to content: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
     let kept = try invitations(in: content).filter { $0.vault != invitation.vault } + [invitation]
     guard kept.count <= Invitation.most else {
@@ -54,9 +53,9 @@ public enum Identity {
     }
   }
 
-  /// The invitations after the identity's line, each of which ends in a line feed.
+  /// The invitations after the identity's line, each ending in a line feed.
   ///
-  /// - Throws: `StoreError` `.damaged` for a line that is none, and for more than ``Invitation/most``.
+  /// - Throws: `StoreError` `.damaged` for an invalid line or more than ``Invitation/most``.
   public static func invitations(in content: borrowing SecretBytes) throws(StoreError) -> [Invitation] {
     guard content.count != KeyAgreement.keyBytes else { return [] }
     // Not secret: the text after the first line.
@@ -79,18 +78,17 @@ public enum Identity {
     return found
   }
 
-  /// Checks that `content` is an identity, and what follows it invitations.
   package static func check(_ content: borrowing SecretBytes) throws(StoreError) {
     _ = try secretKey(content)
     _ = try invitations(in: content)
   }
 
-  /// The identity's line, with its line feed if it has one.
+  /// Includes its line feed, if any.
   private static func firstLine(_ content: UnsafeRawBufferPointer) -> Range<Int> {
     0..<(content.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? content.count)
   }
 
-  /// The secret key in `content`, or `content` itself where it is a bare key of 32 bytes.
+  /// The secret key in `content`, or `content` itself if it is a bare key of 32 bytes.
   static func secretKey(_ content: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
     do throws(FormatError) {
       guard content.count != KeyAgreement.keyBytes else { return try content.copy() }
@@ -103,8 +101,8 @@ public enum Identity {
   }
 }
 
-/// The public half of an ``Identity``: anyone who has it can add a slot for the identity's holder. Not secret, but worth
-/// checking: a slot for someone else's key lets them in.
+/// The public half of an ``Identity``, with which anyone can add a slot for its holder. Not secret, but worth checking: a
+/// slot for someone else's key lets them in.
 public struct Recipient: Sendable, Hashable, CustomStringConvertible {
   private static let text = CheckedHex(mark: "PVPUB1-", name: "recipient")
   package let key: PublicKey32
@@ -113,7 +111,7 @@ public struct Recipient: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads the public form: `PVPUB1-`, 64 lowercase hexadecimal digits of the public key, and eight more of its digest.
   ///
-  /// - Throws: `StoreError` `.damaged` for a text that is none.
+  /// - Throws: `StoreError` `.damaged` for an invalid text.
   public init(_ text: String) throws(StoreError) {
     do throws(FormatError) {
       let utf8 = text.utf8Span
@@ -122,7 +120,7 @@ public struct Recipient: Sendable, Hashable, CustomStringConvertible {
       }
       let decoded = try Self.text.decoded(content)
       guard let key = decoded.withUnsafeBytes({ PublicKey32($0) }) else { throw .damaged("recipient", "it is short") }
-      // A point of low order shares nothing with anybody: any secret key shows it.
+      // A point of low order shares nothing with anybody; any secret key shows it.
       let any = try SecretBytes.fresh(KeyAgreement.keyBytes)
       try any.withUnsafeBytes { (any) throws(FormatError) in
         try KeyAgreement.withShared(any, key, part: "recipient") { _ in }

@@ -2,27 +2,24 @@ public import CofferMemory
 public import CofferPlatform
 internal import CofferStorage
 
-/// A key file: one that was generated here, or any other file of some length.
+/// A generated key file, or any other file of some length.
 ///
-/// A generated file reads `PVKEY1-`, 64 lowercase hexadecimal digits, and eight more of the key's digest, which tell a mistyped
-/// or cut copy. Any other file stands for the digest of its content, and counts only beside a passphrase: a photo is a guessable
-/// key.
+/// A generated file contains `PVKEY1-`, 64 lowercase hexadecimal digits, and eight more of the key's digest, which reveal a
+/// mistyped or truncated copy. Any other file stands for the digest of its content, and works only with a passphrase: a
+/// photo is a guessable key.
 public struct KeyFile: ~Copyable, Sendable {
-  /// Below 32 bytes a file can hardly hold a key.
+  /// A file below 32 bytes can hardly hold a key.
   static let smallest = 32
-  /// A key is not a film: larger files are a mistake, and would be held in guarded memory.
+  /// Larger files are a mistake, and would be held in guarded memory.
   package static let largest = 1024 * 1024
   private static let text = CheckedHex(mark: "PVKEY1-", name: "key file")
 
-  /// KF of the format.
+  /// The format's KF.
   let key: SecretBytes
-  /// Whether it opens a slot without a passphrase.
+  /// Only a generated one opens a slot without a passphrase.
   let isGenerated: Bool
 
-  /// Reads a file's content.
-  ///
-  /// - Throws: `.damaged` for a file that begins like a generated one and is none, `.unfitSecret` below ``smallest``,
-  ///   `.tooLarge`.
+  /// - Throws: `.damaged` for a file that only begins like a generated one, `.unfitSecret` below ``smallest``, `.tooLarge`.
   package init(content: borrowing SecretBytes) throws(StoreError) {
     let isGenerated = content.withUnsafeBytes { Self.text.begins($0) }
     let key = try content.withUnsafeBytes { (content) throws(StoreError) in
@@ -32,9 +29,9 @@ public struct KeyFile: ~Copyable, Sendable {
     self.isGenerated = isGenerated
   }
 
-  /// The content of a new key file, line feed included: 80 bytes, to be written with mode 0600.
+  /// The content of a new key file with a line feed: 80 bytes, to be written with mode 0600.
   ///
-  /// - Throws: `StoreError` `.memory` when guarded memory runs out.
+  /// - Throws: `StoreError` `.memory` if guarded memory runs out.
   public static func generate() throws(StoreError) -> SecretBytes {
     do throws(FormatError) {
       let key = try SecretBytes.fresh(32)
@@ -44,7 +41,7 @@ public struct KeyFile: ~Copyable, Sendable {
     }
   }
 
-  /// Whether `content` is that of a generated key file, whole.
+  /// Whether `content` is a complete generated key file.
   package static func isGenerated(_ content: borrowing SecretBytes) throws(StoreError) -> Bool {
     do throws(StoreError) { return try KeyFile(content: content).isGenerated } catch {
       guard error.kind == .damaged || error.kind == .unfitSecret else { throw error }

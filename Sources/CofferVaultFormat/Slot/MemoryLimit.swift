@@ -1,32 +1,30 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// A control group's limit of memory and what its processes have taken of it. Past the limit the kernel kills one of them.
+/// A control group's memory limit and usage. Past the limit the kernel kills one of its processes.
 ///
 /// Source: the kernel's documentation, admin-guide/cgroup-v2 ("Memory Interface Files") and admin-guide/cgroup-v1/memory.
 package struct ControlGroup: Equatable {
-  /// Bytes, at most.
+  /// In bytes.
   let limit: Int
-  /// Bytes that cannot be reclaimed: those charged to the group, less the pages of files that were not used of late. A container
-  /// that has read large files is always full by the first number alone.
+  /// In bytes, without file pages not used recently: by usage alone, a container that has read large files is always full.
   let taken: Int
 
-  /// What may still be taken.
   var free: Int { limit > taken ? limit - taken : 0 }
 
   /// - Parameters:
   ///   - limit: the content of `memory.max` or `memory.limit_in_bytes`.
-  ///   - usage: that of `memory.current` or `memory.usage_in_bytes`.
-  ///   - stat: that of `memory.stat`.
-  ///   - idle: the line of `stat` that counts unused pages of files.
-  /// - Returns: nil where there is no limit ("max" is no number), or the kernel does not tell.
+  ///   - usage: the content of `memory.current` or `memory.usage_in_bytes`.
+  ///   - stat: the content of `memory.stat`.
+  ///   - idle: the line of `stat` that counts unused file pages.
+  /// - Returns: nil if there is no limit ("max" is no number), or the kernel gives none.
   package init?(limit: String, usage: String, stat: String, idle: String) {
     guard let limit = Self.number(limit), let usage = Self.number(usage) else { return nil }
     self.limit = limit
     taken = max(0, usage - (KernelFile.number(idle + " ", in: stat) ?? 0))
   }
 
-  /// The groups that this process is in, and all above them, as far as they have a limit.
+  /// This process's groups and all above them that have a limit.
   static func current() -> [ControlGroup] {
     hierarchies(KernelFile.text("/proc/self/cgroup") ?? "").flatMap { hierarchy in
       hierarchy.folders.compactMap { folder in
@@ -38,7 +36,6 @@ package struct ControlGroup: Equatable {
     }
   }
 
-  /// The two interfaces that kernels have for the same thing.
   package enum Version {
     /// The memory controller's own hierarchy.
     case first
@@ -51,7 +48,6 @@ package struct ControlGroup: Equatable {
     fileprivate var root: String { self == .first ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup" }
   }
 
-  /// A process's place in one hierarchy.
   struct Hierarchy: Equatable {
     let version: Version
     /// The group's folder and all above it, the root first. A container sees its own group as the root, whatever its name
@@ -59,7 +55,7 @@ package struct ControlGroup: Equatable {
     let folders: [String]
   }
 
-  /// The hierarchies that limit memory, of the lines `number:controllers:group` in /proc/self/cgroup.
+  /// The hierarchies that limit memory, from the lines `number:controllers:group` of /proc/self/cgroup.
   static func hierarchies(_ text: String) -> [Hierarchy] {
     KernelFile.lines(text).compactMap { line in
       let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
@@ -82,13 +78,13 @@ package struct ControlGroup: Equatable {
   private static func number(_ text: String) -> Int? { KernelFile.lines(text).first.flatMap { Int($0) } }
 }
 
-/// The memory that Argon2id may take: the amount available to this process, less a reserve, so that unlocking a vault never makes
-/// the kernel kill a program.
+/// The memory that Argon2id may take: what is available to this process, less a reserve, so unlocking never makes the kernel
+/// kill a program.
 package enum MemoryLimit {
-  /// Left to the rest of the process.
+  /// In bytes, for the rest of the process.
   static let reserve = 32 * 1024 * 1024
 
-  /// Bytes that may be used now.
+  /// In bytes.
   package static func available() -> Int {
     limit(
       available: KernelFile.text("/proc/meminfo").flatMap(available(meminfo:)),
@@ -97,9 +93,9 @@ package enum MemoryLimit {
       mapped: KernelFile.text("/proc/self/status").flatMap(mapped(status:)) ?? 0)
   }
 
-  /// The least of the amounts available to the machine, to this control group and each above it, and to the address space.
+  /// The minimum available to the machine, to this control group and each above it, and to the address space.
   ///
-  /// - Parameter available: nil if the system does not tell; then only the other limits count.
+  /// - Parameter available: nil if the system does not say; then only the other limits count.
   static func limit(available: Int?, groups: [ControlGroup], addressSpace: Int?, mapped: Int) -> Int {
     var least = groups.reduce(available ?? Int.max) { min($0, $1.free) }
     if let addressSpace { least = min(least, addressSpace - mapped) }
@@ -109,9 +105,9 @@ package enum MemoryLimit {
   /// `MemAvailable` of /proc/meminfo, in bytes.
   static func available(meminfo: String) -> Int? { KernelFile.number("MemAvailable:", in: meminfo).map { $0 * 1024 } }
 
-  /// `VmSize` of /proc/self/status, in bytes: what counts against the address space.
+  /// `VmSize` of /proc/self/status, in bytes, which counts against the address space.
   static func mapped(status: String) -> Int? { KernelFile.number("VmSize:", in: status).map { $0 * 1024 } }
 
-  /// The soft limit of `Max address space` in /proc/self/limits; nil when unlimited.
+  /// The soft limit of `Max address space` in /proc/self/limits; nil if unlimited.
   static func addressSpace(limits: String) -> Int? { KernelFile.number("Max address space", in: limits) }
 }

@@ -2,25 +2,23 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// A slot in the making: all of it but its boxes.
+/// A new slot without its boxes.
 ///
-/// Argon2id runs here, and no transaction may wait for it; the boxes are made within the transaction that adds the slot, when it
-/// is known which key the vault then has.
+/// Argon2id runs here, where no transaction waits. The boxes are made within the transaction that adds the slot, when the
+/// vault's key is known.
 package struct NewSlot: ~Copyable, Sendable {
   let frame: SlotFrame
-  /// IKM of the slot; nil for a recipient.
+  /// The slot's IKM; nil for a recipient.
   private let input: SecretBytes?
-  /// Nil for a recipient known by the public key only.
+  /// Nil for a recipient known only by the public key.
   private let secret: SlotSecret?
 
   package var id: SlotID { frame.id }
 
-  /// Makes the slot of `kind` for credentials.
-  ///
-  /// - Parameter id: that of the slot it takes the place of, if any.
-  /// - Parameter cost: of a passphrase; the caller's policy, never numbers from a file. Checked as a reader will.
+  /// - Parameter id: the id of the slot it replaces, if any.
+  /// - Parameter cost: the cost of a passphrase by the caller's policy, never numbers from a file. Checked as by a reader.
   /// - Parameter memory: bytes that Argon2id may use.
-  /// - Throws: `.unfitSecret` when the credentials lack what `kind` wants, `.kdfMemory`, `.memory`.
+  /// - Throws: `.unfitSecret` if the credentials do not suit `kind`, `.kdfMemory`, `.memory`.
   package static func make(
     _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID = .random(), cost: PassphraseCost, memory: Int,
     place: SlotPlace
@@ -35,7 +33,7 @@ package struct NewSlot: ~Copyable, Sendable {
     return try make(kind, for: inputs, id: id, secret: secret, cost: cost, memory: memory, place: place)
   }
 
-  /// Makes the slot of `kind`, which is no recipient's, around `secret`.
+  /// Makes a slot of `kind` around `secret`. Not for recipients.
   static func make(
     _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID, secret: consuming SlotSecret, cost: PassphraseCost,
     memory: Int, place: SlotPlace
@@ -46,7 +44,6 @@ package struct NewSlot: ~Copyable, Sendable {
     return NewSlot(frame: frame, input: input, secret: secret)
   }
 
-  /// Makes a slot that the holder of a secret key opens.
   package static func recipient(
     _ publicKey: PublicKey32, secret: consuming SlotSecret? = nil, id: SlotID = .random()
   ) -> NewSlot {
@@ -60,8 +57,6 @@ package struct NewSlot: ~Copyable, Sendable {
     self.secret = secret
   }
 
-  /// The slot with the vault's key sealed to it.
-  ///
   /// - Parameter mark: the key's mark.
   /// - Throws: ``FormatError/damaged(_:_:)`` for a recipient's public key of low order.
   package borrowing func sealed(_ key: borrowing VaultKey, _ mark: EpochMark, place: SlotPlace) throws(FormatError) -> SealedSlot
@@ -94,8 +89,7 @@ package struct NewSlot: ~Copyable, Sendable {
     }
   }
 
-  /// The slot as a vault keeps the one that opened it, with the key that `header` seals to it; nil for a recipient who holds the
-  /// secret key elsewhere.
+  /// The open slot, with the key that `header` seals to it; nil for a recipient whose secret key is elsewhere.
   package consuming func opened(in header: VaultHeader) throws(FormatError) -> OpenSlot? {
     let id = frame.id
     guard let secret, let slot = header.slots.first(where: { $0.id == id }) else { return nil }
@@ -108,32 +102,28 @@ package struct NewSlot: ~Copyable, Sendable {
   }
 }
 
-/// The slots of a vault after a change.
 package struct SlotPlan: ~Copyable, Sendable {
-  /// Slots that the next header does not have.
+  /// Slots to drop.
   package var dropped: Set<SlotID> = []
-  /// The only slots that stay, where the caller named them.
+  /// The only slots that stay, if the caller named them.
   package var only: Set<SlotID>?
-  /// New labels by slot.
   package var labels: [SlotID: String] = [:]
-  /// A slot that is new, or takes the place of the one with its id.
+  /// A slot that is new or replaces the one with its id.
   package var added: NewSlot?
-  /// The floor of passphrase costs from now on, where it changes.
+  /// The new floor of passphrase costs, if it changes.
   package var floor: PassphraseCost?
-  /// Slots that must be there still, with the same key pair, when the change is made.
+  /// Slots that must still exist, with the same key pair, when the change is made.
   package var expected: [SlotID: PublicKey32] = [:]
-  /// The only slots that may be there then, where somebody was shown them.
+  /// The only slots that may exist then, if a person reviewed them.
   package var shown: Set<SlotSummary.ID>?
 
   package init() {}
 
-  /// Whether the slot `id` of the present header is in the next one as well, as it was or replaced.
+  /// Unchanged or replaced.
   package borrowing func keeps(_ id: SlotID) -> Bool { only?.contains(id) ?? !dropped.contains(id) }
 
-  /// Whether the slot `id` gives way to the new one.
   package borrowing func replaces(_ id: SlotID) -> Bool { addedID == id }
 
-  /// The id of the slot that is new.
   package var addedID: SlotID? {
     switch added {
     case .some(let added): added.id
@@ -141,7 +131,6 @@ package struct SlotPlan: ~Copyable, Sendable {
     }
   }
 
-  /// Writes W of the slot that is new.
   package borrowing func writeAddedMix(to out: UnsafeMutableRawBufferPointer) {
     switch added {
     case .some(let added): added.writeMix(to: out)

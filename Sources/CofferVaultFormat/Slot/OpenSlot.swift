@@ -2,8 +2,8 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// The slot that a vault was unlocked with, kept while it is open: with its secret, the key of a new epoch opens without asking
-/// for the passphrase again, and without Argon2id.
+/// The slot that unlocked a vault, kept while it is open: its secret opens the key of a new epoch without the passphrase and
+/// without Argon2id.
 package struct OpenSlot: ~Copyable, Sendable {
   private var frame: SlotFrame
   package private(set) var epoch: UInt64
@@ -26,20 +26,21 @@ package struct OpenSlot: ~Copyable, Sendable {
     self.anchor = anchor
   }
 
-  /// False in the child of a fork, where secret and key read as zeros.
+  /// False in a forked child, where secret and key read as zeros.
   var isIntact: Bool { secret.isIntact && key.bytes.isIntact }
 
-  /// Lends W, to seal another key to this slot.
+  /// For sealing another key to this slot.
   borrowing func withMix<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try secret.withMix(body)
   }
 
-  /// The cost of opening the slot; zeros without a passphrase.
+  /// Zeros without a passphrase.
   package var cost: PassphraseCost { frame.cost }
 
-  /// The same slot, with the same key pair and W, behind another cost. Others that have the vault open with it go on.
+  /// The same slot, with the same key pair and W, behind another cost. Other processes that opened the vault with it
+  /// continue.
   ///
   /// - Parameter inputs: the passphrase, and key file, that open it.
   /// - Parameter memory: bytes that Argon2id may use.
@@ -51,7 +52,7 @@ package struct OpenSlot: ~Copyable, Sendable {
     return try NewSlot.make(kind, for: inputs, id: id, secret: copy, cost: cost, memory: memory, place: place)
   }
 
-  /// The same slot, open in `header`; nil where that has it no more, or as another.
+  /// The same slot, open in `header`; nil if it is gone or changed there.
   package borrowing func copied(in header: VaultHeader) throws(StoreError) -> OpenSlot? {
     do throws(StoreError) {
       let key = try key(in: header, place: nil)
@@ -65,9 +66,7 @@ package struct OpenSlot: ~Copyable, Sendable {
     }
   }
 
-  /// The slot as `header` has it.
-  ///
-  /// - Throws: `.locked` when the slot is gone or was given to another key pair: nothing can be proven any more.
+  /// - Throws: `.locked` if the slot is gone or has another key pair: nothing can be proven any more.
   private borrowing func slot(in header: VaultHeader, _ place: String?) throws(StoreError) -> SealedSlot {
     guard let slot = header.slots.first(where: { $0.id == frame.id }), slot.frame.publicKey == frame.publicKey,
       slot.frame.kind == frame.kind
@@ -79,10 +78,9 @@ package struct OpenSlot: ~Copyable, Sendable {
     return slot
   }
 
-  /// The key of the epoch that `header` is of, for the secret that is kept. It changes nothing: who made the header is to be
-  /// proven first.
+  /// The key of `header`'s epoch, by the kept secret. Changes nothing, because the header's author must be proven first.
   ///
-  /// - Throws: `.locked` when the slot is gone or was given to another key pair, `.tampered` when its box does not open.
+  /// - Throws: `.locked` if the slot is gone or has another key pair, `.tampered` if its box does not open.
   package borrowing func key(in header: VaultHeader, place: String?) throws(StoreError) -> VaultKey {
     let slot = try slot(in: header, place)
     do throws(FormatError) {
@@ -92,24 +90,23 @@ package struct OpenSlot: ~Copyable, Sendable {
     }
   }
 
-  /// Takes over the key of the epoch that `header` is of.
   package mutating func take(_ key: consuming VaultKey, of header: VaultHeader, place: String?) throws(StoreError) {
     frame = try slot(in: header, place).frame
     epoch = header.epoch
     self.key = key
   }
 
-  /// Takes over the slot's frame from a header that the held key has sealed.
+  /// Adopts the slot's frame from a header that the held key has sealed.
   ///
-  /// - Throws: `.locked` if the slot is gone or was given to another key pair.
+  /// - Throws: `.locked` if the slot is gone or has another key pair.
   package mutating func takeFrame(of header: VaultHeader, place: String?) throws(StoreError) {
     frame = try slot(in: header, place).frame
   }
 
-  /// Takes over the key of the epoch that `header`, which this process wrote or has proven, is of. On an error nothing has
+  /// Adopts the key of `header`'s epoch. This process must have written or proven the header. After an error nothing has
   /// changed.
   ///
-  /// - Throws: what ``key(in:path:)`` throws.
+  /// - Throws: the errors of ``key(in:place:)``.
   package mutating func reopen(in header: VaultHeader, place: String? = nil) throws(StoreError) {
     try take(key(in: header, place: place), of: header, place: place)
   }

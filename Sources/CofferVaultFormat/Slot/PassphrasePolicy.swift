@@ -2,19 +2,17 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// The cost of a new passphrase slot: decided by this machine and the sealed header's floor, never by numbers in a slot. A writer
-/// of the file could otherwise have the next passphrase hashed cheaply.
+/// The cost of a new passphrase slot, set by this machine and the sealed header's floor, never by numbers in a slot: a
+/// writer of the file could otherwise have the next passphrase hashed cheaply.
 package enum PassphrasePolicy {
-  /// A guess costs an attacker as much as an unlock costs here, and nobody minds half a second.
+  /// A guess costs an attacker as much as an unlock costs here, and half a second bothers nobody.
   private static let slowEnough = Duration.milliseconds(500)
-  /// RFC 9106 recommends 3 passes for the lesser memory sizes.
+  /// RFC 9106 recommends 3 passes for the smaller memory sizes.
   private static let leastPasses: UInt32 = 3
-  /// The largest first. Fixed sizes, so that a vault made on a large machine opens on a small one.
+  /// Largest first. Fixed sizes, so a vault made on a large machine opens on a small one.
   private static let memorySizes: [UInt32] = [256, 128, 64]
 
-  /// The cost of a new slot.
-  ///
-  /// - Parameter wanted: a caller's own choice; nil measures this machine, which takes one Argon2id run.
+  /// - Parameter wanted: the caller's choice; nil measures this machine, which takes one Argon2id run.
   /// - Parameter memory: bytes that Argon2id may use.
   /// - Throws: `.unfitSecret` for a choice below `floor`, `.kdfMemory` for a cost that this machine cannot run or no reader
   ///   accepts.
@@ -41,7 +39,7 @@ package enum PassphrasePolicy {
     return PassphraseCost(passes: passes(of: least, taking: elapsed), mebibytes: mebibytes)
   }
 
-  /// As many passes as take long enough, and no more than a reader accepts.
+  /// Enough passes to take long enough, within what a reader accepts.
   static func passes(of least: PassphraseCost, taking elapsed: Duration) -> UInt32 {
     let most = min(UInt64(PassphraseHash.passes.upperBound), PassphraseHash.mostWork / UInt64(least.mebibytes))
     let ratio = slowEnough / max(elapsed, .microseconds(1))
@@ -62,20 +60,19 @@ extension PassphraseCost {
   /// Passes times MiB: the time of a run.
   var work: UInt64 { UInt64(passes) * UInt64(mebibytes) }
 
-  /// The time of a run for a stranger's slot, in MiB of traffic: the passes, and two more for memory that the system has to clear
-  /// and map first. Of 2 GiB, one pass alone takes 0.9 s and a whole run of one pass 2.1 s, measured; without the two, few passes
-  /// over much memory would be a file's cheapest way to cost time.
+  /// The time of a run for a stranger's slot, in MiB of traffic: the passes, plus two because the system must clear and map
+  /// the memory. For 2 GiB, one pass alone takes 0.9 s and a whole run of one pass 2.1 s, measured; without the two, few
+  /// passes over much memory would be a file's cheapest way to waste time.
   var effort: UInt64 { (UInt64(passes) + 2) * UInt64(mebibytes) }
 
-  /// The least cost that is below neither of two.
+  /// The minimum cost that is below neither.
   package static func max(_ one: PassphraseCost, _ other: PassphraseCost) -> PassphraseCost {
     PassphraseCost(passes: Swift.max(one.passes, other.passes), mebibytes: Swift.max(one.mebibytes, other.mebibytes))
   }
 
-  /// Whether this costs less than `floor` in passes or in memory.
   package func isBelow(_ floor: PassphraseCost) -> Bool { passes < floor.passes || mebibytes < floor.mebibytes }
 
-  /// The least that a passphrase should cost today, and the floor of a vault whose own cost was measured: 3 passes over 64 MiB,
-  /// which RFC 9106 (section 4) recommends where memory is scarce; 64 ms measured.
+  /// The minimum recommended cost, and the floor of a vault whose cost was measured: 3 passes over 64 MiB, which RFC 9106
+  /// (section 4) recommends if memory is scarce; 64 ms measured.
   public static let floor = PassphraseCost(passes: 3, mebibytes: 64)
 }

@@ -3,7 +3,7 @@ public import CofferMemory
 public import CofferPlatform
 internal import CofferStorage
 
-/// A recovery code: 20 random bytes as 32 symbols that no one confuses, and two more that tell a slip of the pen.
+/// A recovery code: 20 random bytes as 32 unambiguous symbols, and two more that reveal a typo.
 ///
 /// Symbols are Crockford's base 32, most significant bit first. The check is the first ten bits of the bytes' digest.
 public enum RecoveryCode {
@@ -17,16 +17,15 @@ public enum RecoveryCode {
   // Crockford's alphabet: ten digits, then the letters without I, L, O and U.
   private static let alphabet: StaticString = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-  /// A new code as people copy it: 34 symbols in hyphened groups of four, 42 bytes. Shown once, it is kept nowhere.
+  /// A new code for copying by hand: 34 symbols in hyphenated groups of four, 42 bytes. Shown once and stored nowhere.
   ///
-  /// - Throws: `StoreError` `.memory` when guarded memory runs out.
+  /// - Throws: `StoreError` `.memory` if guarded memory runs out.
   public static func generate() throws(StoreError) -> SecretBytes {
     let bytes: SecretBytes
     do { bytes = try SecretBytes.fresh(count) } catch { throw error.storeError() }
     return try text(of: bytes)
   }
 
-  /// The code of 20 bytes, in hyphened groups of four for people to copy.
   static func text(of bytes: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
     precondition(bytes.count == count, "a recovery code stands for \(count) bytes")
     do throws(FormatError) {
@@ -45,9 +44,9 @@ public enum RecoveryCode {
     }
   }
 
-  /// Whether `text` is a code: every symbol is there, and the check holds.
+  /// Whether `text` is a complete code with a valid check.
   ///
-  /// - Throws: `StoreError` `.memory` when guarded memory runs out.
+  /// - Throws: `StoreError` `.memory` if guarded memory runs out.
   package static func isCode(_ text: borrowing SecretBytes) throws(StoreError) -> Bool {
     do throws(StoreError) { _ = try bytes(of: text) } catch {
       guard error.kind == .wrongSecret else { throw error }
@@ -56,7 +55,7 @@ public enum RecoveryCode {
     return true
   }
 
-  /// The 20 bytes of a code. Case, spaces and hyphens do not count; I and L read as 1, O as 0.
+  /// The 20 bytes of a code. Ignores case, spaces and hyphens; reads I and L as 1, O as 0.
   ///
   /// - Throws: `.wrongSecret` for a text that is no code.
   static func bytes(of text: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
@@ -103,7 +102,6 @@ public enum RecoveryCode {
     return UInt8(two >> (11 - 5 * place % 8) & 31)
   }
 
-  /// 32 values of five bits, as 20 bytes.
   private static func pack(_ values: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer) {
     for block in 0..<4 {
       var forty: UInt64 = 0
@@ -112,7 +110,7 @@ public enum RecoveryCode {
     }
   }
 
-  /// Looks at every symbol of the alphabet, so that neither time nor cache tells which it was.
+  /// Visits every symbol of the alphabet, so neither time nor cache reveals the value.
   private static func symbol(_ value: UInt8) -> UInt8 {
     var symbol: UInt8 = 0
     for candidate in 0..<UInt8(32) {
@@ -121,7 +119,7 @@ public enum RecoveryCode {
     return symbol
   }
 
-  /// The value of a symbol; 32 and more for a byte that is none.
+  /// The value of a symbol; 32 or more for any other byte.
   private static func value(_ byte: UInt8) -> UInt8 {
     let upper = byte &- (UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte ? 32 : 0)
     var value: UInt8 = 0
@@ -139,7 +137,7 @@ public enum RecoveryCode {
     return value | (~known & 32)
   }
 
-  /// All ones where both are the same, else zeros.
+  /// All ones if both are equal, else zeros.
   private static func mask(_ left: UInt8, _ right: UInt8) -> UInt8 {
     UInt8(truncatingIfNeeded: (Int16(left ^ right) &- 1) >> 15)
   }

@@ -2,14 +2,14 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// Credentials, read and checked. Each slot decides whether they open it.
+/// Credentials, read and checked.
 package struct SlotInputs: ~Copyable {
   private let passphrase: SecretBytes?
   private let keyFile: KeyFile?
   private let recoveryCode: SecretBytes?
   private let identity: SecretBytes?
 
-  /// - Throws: `.noCredentials`, `.unfitSecret`, `.damaged`, `.tooLarge` or `.wrongSecret` for one that is none of its kind.
+  /// - Throws: `.noCredentials`; `.unfitSecret`, `.damaged`, `.tooLarge` or `.wrongSecret` for an invalid one.
   package init(_ given: consuming Credentials) throws(StoreError) {
     guard !given.isEmpty else {
       throw StoreError(
@@ -43,7 +43,7 @@ package struct SlotInputs: ~Copyable {
 }
 
 extension SlotInputs {
-  /// The one kind of slot that these credentials make: with a passphrase and a key file, one that wants both.
+  /// The one kind of slot that these credentials make. A passphrase and a key file make one that needs both.
   ///
   /// - Throws: `.unfitSecret` for a key file alone that was not generated: a photo is a guessable key.
   package borrowing func kindToMake() throws(StoreError) -> SlotKind {
@@ -61,7 +61,7 @@ extension SlotInputs {
     }
   }
 
-  /// IKM of the format for a slot; nil when the credentials lack what its kind wants.
+  /// The format's IKM for a slot; nil if the credentials do not suit its kind.
   ///
   /// - Parameter memory: bytes that Argon2id may use.
   /// - Throws: `.kdfMemory`, `.memory`.
@@ -75,7 +75,7 @@ extension SlotInputs {
     }
   }
 
-  /// The secret of a recipient's slot; nil if the credentials hold no identity, or another recipient's.
+  /// The secret of a recipient's slot; nil without an identity, or with another recipient's.
   borrowing func recipientSecret(for publicKey: PublicKey32? = nil) throws(StoreError) -> SlotSecret? {
     switch identity {
     case .some(let identity):
@@ -90,7 +90,6 @@ extension SlotInputs {
     }
   }
 
-  /// Whether trying a slot of this kind runs Argon2id.
   borrowing func hashesPassphrase(for frame: SlotFrame) -> Bool {
     switch frame.kind {
     case .passphrase: passphrase != nil
@@ -99,7 +98,6 @@ extension SlotInputs {
     }
   }
 
-  /// The message about credentials that open no slot of a vault with slots of these kinds.
   borrowing func whyNothingFits(_ kinds: Set<SlotKind>) -> String {
     switch (passphrase != nil, keyFile != nil, recoveryCode != nil, identity != nil) {
     case (true, false, false, false):
@@ -118,7 +116,6 @@ extension SlotInputs {
     }
   }
 
-  /// Whether an identity is all that was given.
   var isIdentityAlone: Bool { passphrase == nil && keyFile == nil && recoveryCode == nil && identity != nil }
 
   /// The kind of the credentials, if no slot of these kinds takes it; nil for several at once.
@@ -131,7 +128,6 @@ extension SlotInputs {
     }
   }
 
-  /// Whether there is nothing but a file that was not made as a key file.
   var isForeignKeyFile: Bool { keyFile != nil && !opensAlone && passphrase == nil && recoveryCode == nil && identity == nil }
 
   private var opensAlone: Bool {

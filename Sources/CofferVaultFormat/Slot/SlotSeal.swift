@@ -5,7 +5,7 @@ enum SlotSeal {
   private static let ownPart = "slot"
   private static let boxPart = "slot's box"
 
-  /// `own` of the format: the slot's secret, and the mark of the vault's key, under IKM.
+  /// The format's `own`: the slot's secret and the mark of the vault's key, under IKM.
   static func own(
     _ secret: borrowing SlotSecret, _ key: EpochMark, under input: borrowing SecretBytes, frame: SlotFrame, place: SlotPlace
   ) throws(FormatError) -> CommittedBox {
@@ -20,9 +20,9 @@ enum SlotSeal {
     }
   }
 
-  /// The slot's secret, and the key that the vault had when the slot was sealed.
+  /// The slot's secret, and the vault's key when the slot was sealed.
   ///
-  /// - Throws: ``FormatError/unauthentic(_:)`` when `input` is not this slot's, or the slot was changed: nothing tells which.
+  /// - Throws: ``FormatError/unauthentic(_:)`` if `input` is not this slot's or the slot was changed, which look alike.
   static func openOwn(
     _ own: CommittedBox, under input: borrowing SecretBytes, frame: SlotFrame, place: SlotPlace, anchor: inout Anchor?
   ) throws(FormatError) -> SlotSecret {
@@ -40,7 +40,7 @@ enum SlotSeal {
     }
   }
 
-  /// Seals the vault's key to a slot: of its secret, only W is needed, which the sealed header keeps for rotation.
+  /// Seals the vault's key to a slot. Of the slot's secret this needs only W, which the sealed header keeps for rotation.
   ///
   /// - Throws: ``FormatError/damaged(_:_:)`` for a public key of low order.
   static func box(
@@ -57,9 +57,7 @@ enum SlotSeal {
     return (ephemeral, box)
   }
 
-  /// The vault's key.
-  ///
-  /// - Throws: ``FormatError/unauthentic(_:)`` when the box was made for another slot, vault, version or epoch, or was changed;
+  /// - Throws: ``FormatError/unauthentic(_:)`` if the box was changed or made for another slot, vault, version or epoch;
   ///   ``FormatError/damaged(_:_:)`` for an ephemeral key of low order.
   static func openBox(
     _ slot: SealedSlot, epoch: UInt64, place: SlotPlace, with secret: borrowing SlotSecret
@@ -76,7 +74,7 @@ enum SlotSeal {
     return try VaultKey(opened: opened, part: boxPart)
   }
 
-  /// Lends F(W, "PV1 sealmix", slot_id, X25519 ‖ E ‖ pk). W is the hash's key: where it exists, it is uniform.
+  /// Lends F(W, "PV1 sealmix", slot_id, X25519 ‖ E ‖ pk). W is the hash's key; unless it is zeros, it is uniform.
   private static func withMixed<Result: ~Copyable>(
     _ secret: UnsafeRawBufferPointer, _ peer: PublicKey32, mix: UnsafeRawBufferPointer, frame: SlotFrame,
     ephemeral: PublicKey32, _ body: (UnsafeRawBufferPointer) throws(FormatError) -> Result
@@ -95,9 +93,9 @@ enum SlotSeal {
 }
 
 extension SealedSlot {
-  /// The slot with another vault key, for a rotation: its owner's secret is not needed.
+  /// For a rotation, without the owner's secret.
   ///
-  /// - Parameter mix: W of the slot, from the sealed header.
+  /// - Parameter mix: the slot's W, from the sealed header.
   package func resealed(
     _ key: borrowing VaultKey, epoch: UInt64, place: SlotPlace, mix: UnsafeRawBufferPointer
   ) throws(FormatError) -> SealedSlot {
@@ -106,20 +104,18 @@ extension SealedSlot {
   }
 }
 
-/// The secret of a slot's box: an X25519 secret key, and a mix key W that only the slot and the sealed header know.
+/// The secret of a slot's box: an X25519 secret key, and a mix key W that only the slot and the sealed header contain.
 ///
-/// Both are needed. A person who once knew an old vault key, and so every W, cannot open the new one without the secret key; and
-/// with W in the mix, breaking X25519 alone (a quantum computer with a copy of the file) does not open a slot. A recipient's W is
-/// zeros.
+/// Both are needed. An old vault key, and so every W, does not open the new key without the secret key. With W in the mix,
+/// breaking X25519 alone (a quantum computer with a copy of the file) opens no slot. A recipient's W is zeros.
 package struct SlotSecret: ~Copyable, Sendable {
   static let count = SealedSlot.secretBytes
   /// The secret key, then W.
   private let both: SecretBytes
 
-  /// A fresh pair.
   static func random() throws(FormatError) -> SlotSecret { SlotSecret(try SecretBytes.fresh(count)) }
 
-  /// A recipient's: their secret key, and no mix key.
+  /// A recipient's secret key, and no mix key.
   static func recipient(_ identity: borrowing SecretBytes) throws(FormatError) -> SlotSecret {
     let both = try ByteWriter.secret(count) { out in
       identity.withUnsafeBytes { out.write($0) }
@@ -128,7 +124,6 @@ package struct SlotSecret: ~Copyable, Sendable {
     return SlotSecret(both)
   }
 
-  /// Takes over the 64 bytes that a slot's own box held.
   package init(_ both: consuming SecretBytes) {
     precondition(both.count == Self.count, "a slot's secret is a secret key and a mix key")
     self.both = both
@@ -136,7 +131,7 @@ package struct SlotSecret: ~Copyable, Sendable {
 
   borrowing func copy() throws(FormatError) -> SlotSecret { SlotSecret(try both.copy()) }
 
-  /// False in the child of a fork.
+  /// False in a forked child.
   var isIntact: Bool { both.isIntact }
 
   var publicKey: PublicKey32 { withSecretKey { KeyAgreement.publicKey(of: $0) } }
@@ -153,7 +148,6 @@ package struct SlotSecret: ~Copyable, Sendable {
     try both.withUnsafeBytes { (both) throws(Failure) in try body(both.part(32..<64)) }
   }
 
-  /// Lends both, as the own box holds them.
   borrowing func withBoth<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -2,18 +2,18 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// Finds the slot that credentials open. Slots without a passphrase come first, as they cost nothing; each passphrase slot costs
-/// an Argon2id run, with a key file or without, and the cheapest come first. The search ends at the first slot that opens.
+/// Finds the slot that credentials open. Slots without a passphrase come first, because they cost nothing. Each passphrase
+/// slot costs an Argon2id run; the cheapest come first. The search ends at the first slot that opens.
 package enum SlotSearch {
   private static let order: [[SlotKind]] = [[.keyFile], [.recoveryCode], [.recipient], [.passphraseAndKeyFile, .passphrase]]
 
-  /// The most that one search may cost, in ``PassphraseCost/effort``: 32 GiB of traffic, 14 s measured. The writer of the file
-  /// chooses the number of slots and their costs: sixteen at the bound of a single one would take two minutes. Sixteen of the
-  /// standard cost, 3 passes over 256 MiB, take 20 GiB; and because the cheapest are tried first, no slots that others add keep
-  /// one of up to 6 passes over 256 MiB from its turn.
+  /// The maximum cost of one search, in ``PassphraseCost/effort``: 32 GiB of traffic, 14 s measured. The file's writer
+  /// chooses the number of slots and their costs: sixteen at the bound of a single one would take two minutes. Sixteen of
+  /// the standard cost, 3 passes over 256 MiB, take 20 GiB. Because the cheapest come first, added slots cannot keep one of
+  /// up to 6 passes over 256 MiB from its turn.
   static let mostWork: UInt64 = 32 * 1024
 
-  /// Whether Argon2id may run: callers let one run at a time.
+  /// Whether Argon2id may run; callers allow one run at a time.
   package static func mayHashPassphrase(_ header: VaultHeader, with credentials: borrowing Credentials) -> Bool {
     credentials.passphrase != nil && header.slots.contains { $0.frame.kind.takesPassphrase }
   }
@@ -22,11 +22,11 @@ package enum SlotSearch {
   ///
   /// - Parameters:
   ///   - memory: bytes that Argon2id may use; see ``MemoryLimit``.
-  ///   - mostWork: what all runs together may cost.
-  /// - Throws: `.wrongSecret` when none opens, which a slot edited with care looks like too; `.tampered` when a slot knew the
-  ///   secret and its box did not open, `.damaged` when its own part tells of an epoch that cannot be; `.kdfMemory` when a slot
-  ///   that may fit could not be tried; `.noCredentials`, and for a credential that is none of its kind `.unfitSecret`,
-  ///   `.damaged`, `.tooLarge` or `.wrongSecret`.
+  ///   - mostWork: the maximum cost of all runs together.
+  /// - Throws: `.wrongSecret` if none opens, possibly because a slot was skillfully edited; `.tampered` if a slot accepted
+  ///   the secret but its box did not open; `.damaged` if its own part names an impossible epoch; `.kdfMemory` if a slot
+  ///   that may fit could not be tried; `.noCredentials`; `.unfitSecret`, `.damaged`, `.tooLarge` or `.wrongSecret` for an
+  ///   invalid credential.
   package static func open(
     _ header: VaultHeader, with credentials: consuming Credentials, memory: Int, mostWork: UInt64 = mostWork, place: String? = nil
   ) throws(StoreError) -> OpenSlot {
@@ -52,9 +52,7 @@ package enum SlotSearch {
     throw named(changed ?? tooCostly.map { naming(the: header.slots, beside: $0) } ?? nothingFits(header, inputs), place)
   }
 
-  /// Subtracts the cost of a slot from the budget of the search.
-  ///
-  /// - Throws: `.kdfMemory` if it exceeds the rest; the slot is not tried then.
+  /// - Throws: `.kdfMemory` if the cost exceeds the rest of the budget; the slot is not tried.
   private static func spend(_ frame: SlotFrame, _ inputs: borrowing SlotInputs, _ memory: Int, _ budget: inout UInt64)
     throws(StoreError)
   {
@@ -70,21 +68,21 @@ package enum SlotSearch {
     budget -= frame.cost.effort
   }
 
-  /// The slot, opened; nil when the credentials are not its own.
+  /// Nil if the credentials are not the slot's own.
   private static func attempt(
     _ slot: SealedSlot, of header: VaultHeader, _ inputs: borrowing SlotInputs, _ memory: Int
   ) throws(StoreError) -> OpenSlot? {
     var anchor: Anchor?
     guard let secret = try secret(of: slot, header.place, inputs, memory, &anchor) else { return nil }
     do throws(FormatError) {
-      // The own box is bound to the public key, so this only fails for a mistake of whoever made the slot.
+      // The own box is bound to the public key, so this fails only for a mistake of the slot's maker.
       guard secret.publicKey == slot.frame.publicKey else { throw .unauthentic("slot's public key") }
       let key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
       return OpenSlot(frame: slot.frame, epoch: header.epoch, secret: secret, key: key, anchor: anchor)
     } catch .memory(let error) {
       throw FormatError.memory(error).storeError()
     } catch {
-      // A recipient's slot is chosen by its public key alone: nothing that a secret opened has said that it is genuine.
+      // A recipient's slot is chosen by its public key alone: no secret has proven it genuine.
       guard slot.own != nil else { return nil }
       throw FormatError.unauthentic("slot, which knows this secret,").storeError()
     }
@@ -106,7 +104,7 @@ package enum SlotSearch {
     }
   }
 
-  /// A slot that this machine cannot try leaves those that cost no memory.
+  /// Suggests the slots that cost no memory when this machine cannot try one.
   private static func naming(the slots: [SealedSlot], beside error: StoreError) -> StoreError {
     let others = slots.filter { !$0.frame.kind.takesPassphrase && $0.frame.kind != .foreign }.map {
       "\($0.frame.kind) (slot \(Hex.text($0.id.bytes.prefix(4))))"
@@ -134,7 +132,6 @@ package enum SlotSearch {
             : "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
   }
 
-  /// The secrets for slots of these kinds, in words.
   private static func openers(_ kinds: Set<SlotKind>) -> String {
     SlotKind.allCases.filter(kinds.contains).map { kind in
       switch kind {

@@ -6,12 +6,12 @@ package import SystemPackage
 
 /// A database file that this process uses with SQLite. It must outlive the connection.
 ///
-/// The system drops all of a process's POSIX locks on a file, and so SQLite's, when the process closes any descriptor of it
-/// (sqlite.org/howtocorrupt.html, 2.2). So nothing may open and close the file by path while the process has a connection to it.
-/// The first descriptor serves every later look, until the last connection is closed.
+/// When a process closes any descriptor of a file, the system drops all its POSIX locks on it, including SQLite's
+/// (sqlite.org/howtocorrupt.html, 2.2). So nothing may open and close the file by path during a connection. The first
+/// descriptor serves every later look, until the last connection is closed.
 ///
-/// The same holds for `-shm`, whose bytes carry the locks of the write-ahead log: only `lstat` looks at it. SQLite takes no lock
-/// on `-wal` and `-journal`.
+/// The same holds for `-shm`, whose bytes carry the locks of the write-ahead log: only `lstat` inspects it. SQLite takes no
+/// lock on `-wal` and `-journal`.
 package struct DatabaseFile: ~Copyable {
   let path: FilePath
   let identity: FileIdentity
@@ -24,7 +24,6 @@ package struct DatabaseFile: ~Copyable {
     try OpenDatabaseFiles.shared.take(path)
   }
 
-  /// Makes an empty file of mode 0600.
   static func created(_ path: FilePath) throws(StoreError) -> DatabaseFile {
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = path.withPlatformString { coffer_open($0, flags, 0o600) }
@@ -56,7 +55,7 @@ package struct DatabaseFile: ~Copyable {
   borrowing func isInPlace() throws(StoreError) -> Bool { try Stat.ofLink(path)?.identity == identity }
 }
 
-/// The process's open database files. All connections to a file share one descriptor.
+/// All connections to a file share one descriptor.
 private final class OpenDatabaseFiles: Sendable {
   static let shared = OpenDatabaseFiles()
 
@@ -71,8 +70,8 @@ private final class OpenDatabaseFiles: Sendable {
     try entries.withLock { entries throws(StoreError) in
       guard let identity = try TrustedPath.privateFile(path)?.identity else { return nil }
       if var entry = entries[identity] {
-        // The fork copied SQLite's list of open files. SQLite takes the parent's locks for this process's, which holds none, so
-        // that a log could be removed under a new connection (sqlite.org/howtocorrupt.html, 2.6).
+        // The fork copied SQLite's list of open files. SQLite takes the parent's locks for this process's, which holds none,
+        // so a log could be removed under a new connection (sqlite.org/howtocorrupt.html, 2.6).
         guard entry.process == getpid() else {
           throw StoreError(
             .afterFork, "the vault was open in the process that this one was forked from", place: path.string,
@@ -82,13 +81,13 @@ private final class OpenDatabaseFiles: Sendable {
         entries[identity] = entry
         return DatabaseFile(path: path, identity: identity, descriptor: entry.descriptors[0])
       }
-      // O_NONBLOCK: if somebody put a named pipe there, opening it must not wait for a writer.
+      // O_NONBLOCK: opening a named pipe must not wait for a writer.
       let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
       let descriptor = path.withPlatformString { coffer_open($0, flags, 0) }
       guard descriptor >= 0 else { throw StoreError(errno: errno, "open the file", place: path) }
       let opened = try Self.identity(of: descriptor, path)
       guard opened == identity else {
-        // If the new file is also an open one, closing this descriptor would drop its locks.
+        // If the new file is also open, closing this descriptor would drop its locks.
         if entries[opened]?.descriptors.append(descriptor) == nil { close(descriptor) }
         throw StoreError(.busy, "the file was replaced while it was opened", place: path.string, cure: "try again")
       }
@@ -105,7 +104,7 @@ private final class OpenDatabaseFiles: Sendable {
 
   func release(_ identity: FileIdentity) {
     entries.withLock { entries in
-      // SQLite's list of open files stays in a forked child, so a connection of the child must still be refused.
+      // SQLite's list of open files survives in a forked child, whose connections must still be refused.
       guard var entry = entries[identity], entry.process == getpid() else { return }
       entries[identity] = nil
       entry.holders -= 1
@@ -125,7 +124,7 @@ private final class OpenDatabaseFiles: Sendable {
 
 /// The fields of an SQLite file's first 100 bytes that decide whether SQLite may open it.
 ///
-/// Source: SQLite, "Database File Format", 1.3. The write-ahead log may have a newer page 1, but these fields never change.
+/// Source: SQLite, "Database File Format", 1.3. These fields never change, even if the write-ahead log has a newer page 1.
 package struct DatabaseHeader {
   static let byteCount = 100
   private static let magic: StaticString = "SQLite format 3\0"
@@ -137,7 +136,7 @@ package struct DatabaseHeader {
   /// 64 GiB at 4 096 bytes each. Up to this number only a tree's page begins as one: see ``PageCheck``.
   static let mostPages = (1 << 24) - 1
 
-  /// If so, a rollback journal beside the file is not its own.
+  /// If so, a rollback journal beside the file is foreign.
   let usesWriteAheadLog: Bool
   let mostBytes: Int
 
@@ -163,12 +162,12 @@ package struct DatabaseHeader {
         : Self.notAVault("the file is no SQLite database", file)
     }
     guard application == Self.applicationID else { throw Self.notAVault("the file is another program's SQLite database", file) }
-    // 1: rollback journal, 2: write-ahead log. SQLite takes a greater write version as "read only", silently.
+    // 1: rollback journal, 2: write-ahead log. SQLite silently takes a greater write version as "read only".
     guard head[Self.versions].allSatisfy({ $0 == 1 || $0 == 2 }) else {
       throw Self.damaged("the vault's file format version is none that exists", file)
     }
     usesWriteAheadLog = head[Self.versions].contains(2)
-    // 1 stands for 65 536, which two bytes do not hold. SQLite refuses invalid sizes, so they count as the least one.
+    // 1 stands for 65 536, too large for two bytes. SQLite rejects invalid sizes, so they count as the minimum.
     let pageBytes = Int(UInt16(bigEndian: head.loadUnaligned(fromByteOffset: Self.pageBytes, as: UInt16.self)))
     mostBytes = Self.mostPages * (pageBytes == 1 ? 65_536 : max(512, pageBytes))
   }

@@ -14,7 +14,7 @@ package struct DisplacedFiles {
     self.aside = aside
   }
 
-  /// After an error, ``putBack(after:)`` restores those that were moved.
+  /// After an error, ``putBack(after:)`` restores the moved ones.
   package mutating func move() throws(StoreError) {
     for suffix in [""] + SideFiles.suffixes {
       let side = place.appending(suffix: suffix)
@@ -26,7 +26,7 @@ package struct DisplacedFiles {
 
   /// Restores the names after `error`, or adds the place of the moved files to it.
   ///
-  /// If another program has taken the name meanwhile, nothing is put back: SQLite would replay a log into a foreign database.
+  /// Restores nothing if another program has taken the name: SQLite would replay a log into a foreign database.
   package func putBack(after error: StoreError) -> StoreError {
     guard let first = moved.first else { return error }
     var left = first
@@ -36,7 +36,7 @@ package struct DisplacedFiles {
           error, left, "another program has made a file there meanwhile, and what stood there before is beside it",
           "keep that one, or move it away and restore again")
       }
-      // The database follows last, after its side files are in place.
+      // The database last, after its side files.
       for suffix in moved.reversed() {
         left = suffix
         try Self.rename(aside.appending(suffix: suffix), to: place.appending(suffix: suffix))

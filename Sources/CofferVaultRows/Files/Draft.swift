@@ -4,11 +4,11 @@ internal import CofferVaultFormat
 internal import FoundationEssentials
 package import SystemPackage
 
-/// A hidden name beside a file in the making, removed with its side files at the end of this value's life.
+/// A hidden name beside a new file, removed with its side files when this value dies.
 ///
-/// A lock on a file beside it shows that its maker lives. The next draft in the same folder, or the next write to the vault
+/// A lock on a file beside it shows that its maker lives. The next draft in the folder, or the next write to the vault
 /// there, removes the remains of a killed process. The database itself is not locked: closing a descriptor of it would drop
-/// SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2).
+/// SQLite's locks (sqlite.org/howtocorrupt.html, 2.2).
 package struct Draft: ~Copyable {
   private static let suffix = ".coffer-draft"
   private static let lockSuffix = "-lock"
@@ -37,20 +37,20 @@ package struct Draft: ~Copyable {
   /// The name of a file that is written first and then replaces the draft.
   package var next: FilePath { path.appending(suffix: "-new") }
 
-  /// The name of the database in a draft that is a folder, and the prefix of all files beside it.
+  /// The database's name in a draft that is a folder, and the prefix of all files beside it.
   package static let nameInFolder = "coffer-draft.sqlite"
 
   /// Removes the drafts of dead processes. `doctor` reports those that cannot be removed.
   package static func sweep(_ folder: FilePath) {
     for draft in names(in: folder) {
-      // Held during the removal, so that no other process also takes the files for dead.
+      // Held during the removal, so no other process takes the files for dead.
       guard let lock = taken(draft, making: true) else { continue }
       remove(draft)
       lock.release()
     }
   }
 
-  /// The drafts in `folder` without a living process.
+  /// Drafts without a living process.
   package static func abandoned(in folder: FilePath) -> [FilePath] {
     names(in: folder).filter { !isThere($0.appending(suffix: lockSuffix)) || taken($0, making: false) != nil }
   }
@@ -67,7 +67,7 @@ package struct Draft: ~Copyable {
     return Set(names).sorted().map { folder.appending($0) }
   }
 
-  /// The lock of `draft`; nil while its maker lives, or if locks are unavailable.
+  /// Nil while the maker of `draft` lives, or if locks are unavailable.
   private static func taken(_ draft: FilePath, making: Bool) -> DescriptorLock? {
     do throws(StoreError) {
       return try DescriptorLock.take(draft.appending(suffix: lockSuffix), making: making)
@@ -80,20 +80,21 @@ package struct Draft: ~Copyable {
   }
 
   private static func remove(_ draft: FilePath) {
-    // Texts, because parsing and joining a path costs more than all the rest.
+    // Strings, because parsing and joining a path costs more than all the rest.
     let name = draft.string
     for suffix in suffixes {
       let code = unlink(name + suffix) == 0 ? 0 : errno
-      // unlink(2): of a folder EISDIR on Linux, EPERM elsewhere.
+      // unlink(2) of a folder: EISDIR on Linux, EPERM elsewhere.
       if suffix.isEmpty, code == EISDIR || code == EPERM { removeFolder(name) }
     }
   }
 
-  /// Works by descriptor, and removes nothing of another name or owner, because others may have put files into a shared folder.
+  /// Removes nothing of another name or owner, and works by descriptor, because others may have put files into a shared
+  /// folder.
   private static func removeFolder(_ name: String) {
     let descriptor = name.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0) }
     guard descriptor >= 0 else { return }
-    // `closedir` closes the descriptor, too.
+    // `closedir` also closes the descriptor.
     guard let folder = fdopendir(descriptor) else {
       close(descriptor)
       return

@@ -3,12 +3,12 @@ internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// A vault on a read-only file system, or in a folder in which this user may make no file.
+/// A vault on a read-only file system, or in a folder where this user cannot create files.
 ///
-/// SQLite reads a database with a write-ahead log only if it can make the `-shm` beside it, or is told that nobody can change the
-/// file (`immutable=1`, sqlite.org/uri.html). Then it ignores the log, so a vault whose log is not empty is not opened.
+/// SQLite reads a database with a write-ahead log only if it can create the `-shm` beside it, or if the file is declared
+/// immutable (`immutable=1`, sqlite.org/uri.html). It then ignores the log, so a vault with a non-empty log is not opened.
 enum ReadOnlyMedium {
-  /// Whether nothing can be made beside `path`. The readers of an existing log use the files that are there.
+  /// Whether nothing can be created beside `path`. The readers of an existing log use the existing files.
   static func holds(_ path: FilePath) throws(StoreError) -> Bool {
     var facts = statvfs()
     guard path.withPlatformString({ statvfs($0, &facts) }) == 0 else {
@@ -21,7 +21,7 @@ enum ReadOnlyMedium {
 
   /// The name under which SQLite opens the file as immutable.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly`` if a log that is not empty stands beside it.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly`` if there is a non-empty log.
   static func address(of path: FilePath) throws(StoreError) -> String {
     guard try SideFiles.logBytes(beside: path) == 0 else {
       throw StoreError(
@@ -60,10 +60,10 @@ enum ReadOnlyMedium {
   }
 }
 
-/// Several machines can have their files open. A write-ahead log needs memory shared between all of its users
-/// (sqlite.org/wal.html), so vaults there commit through a rollback journal.
+/// Shared by several machines. A write-ahead log needs memory shared by all its users (sqlite.org/wal.html), so vaults there
+/// commit through a rollback journal.
 package enum NetworkFileSystem {
-  /// The names by the type numbers of statfs(2); sshfs uses FUSE.
+  /// Names by the type numbers of statfs(2); sshfs uses FUSE.
   package static let names: [Int64: String] = [
     0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x0102_1997: "9P", 0x00C3_6400: "Ceph",
     0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda", 0x0BD0_0BD0: "Lustre", 0x0116_1970: "GFS2", 0x7461_636F: "OCFS2",
@@ -72,7 +72,7 @@ package enum NetworkFileSystem {
 
   package static func holds(_ path: FilePath) throws(StoreError) -> Bool { names[try type(of: path.folder)] != nil }
 
-  /// The statfs(2) type on Linux; nothing elsewhere.
+  /// The statfs(2) type on Linux; 0 elsewhere.
   package static func type(of folder: FilePath) throws(StoreError) -> Int64 {
     // The folder is opened, never the database: see DatabaseFile.
     let descriptor = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }

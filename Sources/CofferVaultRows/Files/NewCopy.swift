@@ -3,11 +3,11 @@ internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// A backup or an export in the making. Nobody can open it until it is whole and gets its name.
+/// A backup or an export in progress. Nobody can open it until it is complete and gets its name.
 ///
-/// SQLite works in private folders only: beside a file anywhere else, others could put a journal that it would believe. So the
-/// copy is made in a new folder beside its target, and not beside the vault, whose disk may be full or read only. If others could
-/// exchange that folder, as in one that a group can write to, the copy is made beside the vault, and its bytes are copied.
+/// SQLite works in private folders only: elsewhere, others could plant a journal that it would trust. So the copy is made in
+/// a new folder beside its target, not beside the vault, whose disk may be full or read only. If others could swap that
+/// folder, as in a group-writable one, the copy is made beside the vault and its bytes are copied.
 package struct NewCopy: ~Copyable {
   let path: FilePath
   private let target: FilePath
@@ -22,8 +22,8 @@ package struct NewCopy: ~Copyable {
   }
 
   /// - Parameters:
-  /// - target: must not exist.
-  /// - vault: the file of the copied vault; nil for one on a server.
+  ///   - target: must not exist.
+  ///   - vault: the file of the copied vault; nil for one on a server.
   package static func begin(for target: FilePath, of vault: FilePath?) throws(StoreError) -> NewCopy {
     guard try Stat.ofLink(target) == nil else {
       throw StoreError(
@@ -48,7 +48,7 @@ package struct NewCopy: ~Copyable {
     return NewCopy(path, target, draft, isBesideTarget: false)
   }
 
-  /// Makes a folder for SQLite; nil if others could exchange it.
+  /// Nil if others could swap the folder.
   private static func privateFolder(_ path: FilePath) throws(StoreError) -> FilePath? {
     do throws(StoreError) { return try TrustedPath.makePrivateFolder(path) } catch {
       guard error.kind == .denied else { throw error }
@@ -56,7 +56,7 @@ package struct NewCopy: ~Copyable {
     }
   }
 
-  /// Reports the errors of `body` about the copy under the name of the target.
+  /// Reports the errors of `body` about the copy under the target's name.
   package borrowing func making<Result: ~Copyable>(_ body: (FilePath) throws(StoreError) -> Result) throws(StoreError) -> Result {
     do throws(StoreError) { return try body(path) } catch { throw error.naming(target, insteadOf: path.folder, isBesideTarget) }
   }

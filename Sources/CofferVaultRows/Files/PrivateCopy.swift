@@ -3,29 +3,29 @@ internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// Copies a closed database file, byte by byte. SQLite opens files in a vault's own private folder only: beside a file anywhere
-/// else, others could put a journal that it would believe.
+/// Copies a closed database file, byte by byte. SQLite opens files only in a vault's private folder: elsewhere, others could
+/// plant a journal that it would trust.
 package enum PrivateCopy {
   private static let chunk = 1 << 20
 
-  /// Copies `source`, a private file of ours, to `target`, in any folder. The copy is readable only by its owner, durable, and
-  /// complete or absent: except after an error of ``OpenFolder/synchronize()``, a failure leaves nothing behind.
+  /// Copies `source`, our private file, to `target`, in any folder. The copy is private to its owner, durable, and complete
+  /// or absent: except after an error of ``OpenFolder/synchronize()``, a failure leaves nothing behind.
   static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let draft = try Draft(beside: target)
-    // Opened first, so that an unusable folder fails before there is a copy.
+    // Opened first, so an unusable folder fails before there is a copy.
     let folder = try OpenFolder(of: target, SystemCalls())
     try copy(source, to: draft.path)
     try give(draft.path, target, folder)
   }
 
-  /// Durably renames `source`, a file of ours on the same file system.
+  /// Durably renames `source`, our file on the same file system.
   package static func name(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let folder = try OpenFolder(of: target, SystemCalls())
     try makeDurable(source, for: target)
     try give(source, target, folder)
   }
 
-  /// Durably replaces `target` by `source`, a file of ours on the same file system. Except after an error of
+  /// Durably replaces `target` by `source`, our file on the same file system. Except after an error of
   /// ``OpenFolder/synchronize()``, a failure leaves `target` unchanged.
   package static func exchange(_ target: FilePath, for source: FilePath) throws(StoreError) {
     let folder = try OpenFolder(of: target, SystemCalls())
@@ -54,9 +54,9 @@ package enum PrivateCopy {
 
   /// Copies the vault `source` from any folder to a new name in a private folder.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` if a write-ahead log stands beside it, because the file is then
-  ///   incomplete; ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, because a copy of a sparse
-  ///   file could fill the disk.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` if there is a write-ahead log, because the file is then incomplete;
+  ///   ``/CofferPlatform/StoreError/Kind/damaged`` for more bytes than a vault can have, because copying a sparse file could
+  ///   fill the disk.
   package static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(

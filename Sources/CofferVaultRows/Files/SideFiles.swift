@@ -3,19 +3,18 @@ internal import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// The files beside a database that SQLite trusts without knowing who put them there.
+/// The files beside a database that SQLite trusts, whoever put them there.
 ///
-/// They are checked before SQLite opens the database, because it acts on them at the first read: a journal that names a
-/// super-journal would make it delete that file, even beside a vault that never has a journal. ``ConnectionFiles`` stops files
-/// that appear after the check.
+/// Checked before SQLite opens the database, because it acts on them at the first read: a journal that names a super-journal
+/// makes it delete that file, even for a vault that never has a journal. ``ConnectionFiles`` stops files that appear later.
 package enum SideFiles {
   static let suffixes = ["-journal", "-wal", "-shm"]
   /// These bytes end a journal that names a super-journal, and begin every journal (file format, 3).
   private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-  /// SQLite zeros this much of a journal that it keeps, to end a transaction.
+  /// SQLite zeros this many bytes of a journal that it keeps, to end a transaction.
   private static let journalHeader = 28
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for one that is not this user's private file;
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a file that is not this user's private one;
   ///   ``/CofferPlatform/StoreError/Kind/tampered`` for a journal that Coffer cannot have left: it never attaches a second
   ///   database, and so never makes a super-journal.
   static func check(beside file: FilePath, usesWriteAheadLog: Bool) throws(StoreError) {
@@ -35,7 +34,7 @@ package enum SideFiles {
       cure: "move it away together with its vault, or choose another path")
   }
 
-  /// Beside a replaced `mirror`, SQLite would take the file of another vault for a part of the new one.
+  /// Beside a replaced `mirror`, SQLite would take another vault's file for a part of the new one.
   package static func checkAbsent(besideMirror mirror: FilePath) throws(StoreError) {
     guard let side = try first(beside: mirror) else { return }
     throw StoreError(
@@ -51,7 +50,7 @@ package enum SideFiles {
     return nil
   }
 
-  /// The size in bytes of the log; 0 if there is none.
+  /// 0 if there is none.
   static func logBytes(beside file: FilePath) throws(StoreError) -> Int64 {
     try Stat.ofLink(file.appending(suffix: "-wal"))?.size ?? 0
   }
@@ -86,7 +85,7 @@ package enum SideFiles {
     return bytes
   }
 
-  /// The error for a journal that names another file. SQLite never opened that file.
+  /// SQLite never opened that file.
   static func namesAnotherFile(_ file: FilePath) -> StoreError { namesAnotherFile(of: file.appending(suffix: "-journal")) }
 
   private static func namesAnotherFile(of journal: FilePath) -> StoreError {

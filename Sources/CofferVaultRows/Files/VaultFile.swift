@@ -4,7 +4,6 @@ internal import CofferVaultFormat
 internal import FoundationEssentials
 package import SystemPackage
 
-/// The place of an existing or new vault: a folder and a name in it.
 package struct VaultFile {
   private let folder: FilePath
   private let name: String
@@ -19,8 +18,8 @@ package struct VaultFile {
     self.name = name
   }
 
-  /// The resolved path in a safe folder. Nil if there is no folder, or an unsafe one without the file: after a mistyped path,
-  /// nobody should be told to close an unrelated folder.
+  /// The resolved path in a safe folder. Nil if there is no folder, or an unsafe one without the file: after a typo, nobody
+  /// should be told to close an unrelated folder.
   func existing() throws(StoreError) -> FilePath? {
     do throws(StoreError) { return try TrustedPath.privateFolder(TrustedPath.throughOwnLink(folder))?.appending(name) } catch {
       let file = folder.appending(name)
@@ -36,13 +35,13 @@ package struct VaultFile {
     return try TrustedPath.resolve(folder.isEmpty ? "." : folder).appending(name)
   }
 
-  /// The resolved path. A missing folder is made with mode 0700.
+  /// The resolved path. Creates a missing folder with mode 0700.
   package func made() throws(StoreError) -> FilePath {
     try TrustedPath.makePrivateFolder(TrustedPath.throughOwnLink(folder)).appending(name)
   }
 }
 
-/// The name of a vault that was moved aside before a risky command.
+/// The name of a vault moved aside before a risky command.
 package enum KeptName {
   /// A name such as `vault.sqlite.before-20261121T080000Z`.
   package static func beside(_ vault: FilePath) throws(StoreError) -> FilePath {

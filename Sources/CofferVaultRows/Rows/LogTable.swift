@@ -45,7 +45,6 @@ package struct LogTable {
     return first
   }
 
-  /// Stores row `seq` in place of the current one.
   package func put(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
     try rows.logRows.putLogRow(sequence(seq), box)
   }
@@ -54,7 +53,7 @@ package struct LogTable {
 
   package func trim(before seq: UInt64) throws(StoreError) { try rows.logRows.keepLogRows(sequence(seq) ... .max) }
 
-  /// Returns a batch, so that each row can be replaced while none is being read.
+  /// Returns a batch, so each row can be replaced while none is being read.
   package func rows(from sequence: UInt64) throws(StoreError) -> [(sequence: UInt64, box: [UInt8])] {
     var rows: [(UInt64, [UInt8])] = []
     try forEach(from: sequence, most: Self.batch) { (seq, box) throws(StoreError) in rows.append((seq, [UInt8](box))) }

@@ -2,17 +2,17 @@ package import CofferPlatform
 package import CofferStorage
 internal import CofferVaultFormat
 
-/// The outcomes of transactions over two stores. Not sealed, because a program without the key may settle one.
+/// Outcomes of transactions over two stores. Not sealed, because a program without the key may settle one.
 package struct OutcomeTable {
   let rows: any VaultRows
 
-  /// The most dropped transactions that are remembered, so that forged rows cost a commit no more than this.
+  /// The maximum number to remember, which bounds the cost of forged rows to a commit.
   package static let mostDropped: Int64 = 256
-  /// A dropped transaction is remembered for a day, in milliseconds. The agent refuses a later commit, after asking whether its
-  /// client still waits; see ``UnlockedVault/commit(_:service:if:)``.
+  /// A day in milliseconds. The agent refuses a later commit, after asking whether its client still waits; see
+  /// ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
-  /// How long if there are too many, as from a program that crashes repeatedly. No commit without an agent comes so late: its
-  /// process is dead, and a server ends its statement after seconds.
+  /// The minimum, used for too many, as from a program that crashes repeatedly. No commit without an agent comes this late:
+  /// its process is dead, and a server ends its statement after seconds.
   static let leastMemory: UInt64 = 60 * 1000
 
   static let times: ClosedRange<Int64> = 0...(1 << 53)
@@ -22,7 +22,7 @@ package struct OutcomeTable {
     let time: UInt64
   }
 
-  /// The outcome of `transaction`; nil if none is recorded.
+  /// Nil if none is recorded.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a row that Coffer cannot have written.
   package func outcome(of transaction: TransactionID) throws(StoreError) -> TransactionOutcome? {
@@ -46,8 +46,8 @@ package struct OutcomeTable {
     }
   }
 
-  /// The outcome of `transaction`; drops it if none is recorded. Always adds a change: the writer of the found outcome may have
-  /// died before the sync, and this commit makes it durable.
+  /// Drops the transaction if no outcome is recorded. Always adds a change: the writer of the found outcome may have died
+  /// before the sync, and this commit makes it durable.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Returns: nil if too many transactions were dropped within a minute. The transaction must still commit, because the
@@ -80,7 +80,7 @@ package struct OutcomeTable {
     }
   }
 
-  /// A time in the future came from a wrong clock, and is replaced by the current one.
+  /// A time in the future came from a wrong clock and becomes the current one.
   private func expire(_ now: UInt64, after memory: UInt64 = droppedMemory) throws(StoreError) {
     try rows.outcomeRows.expireOutcomes(
       TransactionOutcome.dropped.stored, before: Int64(clamping: now - min(now, memory)), after: Int64(clamping: now + 1))

@@ -5,7 +5,7 @@ internal import SystemPackage
 
 /// The single rows of a vault, opened or sealed under the caller's keys.
 package enum StoredParts {
-  /// Returns the first of the two copies that fits its own checksum.
+  /// Returns the first of the two copies that matches its checksum.
   package static func readHeader(_ database: any VaultRows) throws(StoreError) -> (header: VaultHeader, digest: Digest32) {
     var damage: StoreError?
     for copy in [HeaderCopy.first, .second] {
@@ -61,7 +61,6 @@ package enum StoredParts {
     try sealed.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try database.putState(bytes) }
   }
 
-  /// Adds the file's place to the errors of `body`.
   package static func checked<Result: ~Copyable>(
     _ place: VaultPlace, _ body: () throws(FormatError) -> Result
   ) throws(StoreError) -> Result {

@@ -3,16 +3,16 @@ internal import CofferStorage
 internal import CofferVaultFormat
 public import SystemPackage
 
-/// Where a vault is: the path of its file, or the URL of a server. A text that a user gives is one, and so is a literal.
+/// The place of a vault: the path of its file, or the URL of a server. Text and literals convert to a place.
 ///
 /// ```swift
 /// let vault = try LockedVault.open("/srv/app/vault.sqlite", options: options)
 /// let other = try LockedVault.open(.file(path), options: options)
 /// ```
 ///
-/// A URL such as `postgresql://host/database#name` names a vault on a server. A program opens those that it imports a library
-/// for, as `CofferPostgres` is; for any other, every call that opens or makes a vault throws
-/// ``/CofferPlatform/StoreError/Kind/unsupported``. A path that looks like a URL is given with `./` before it.
+/// A URL such as `postgresql://host/database#name` names a vault on a server. It needs the import of a library such as
+/// `CofferPostgres`; without one, every call that opens or makes a vault throws
+/// ``/CofferPlatform/StoreError/Kind/unsupported``. Put `./` before a path that looks like a URL.
 public struct VaultPlace: Sendable {
   package enum Kind: Sendable {
     case file(FilePath)
@@ -23,7 +23,7 @@ public struct VaultPlace: Sendable {
 
   private init(_ kind: Kind) { self.kind = kind }
 
-  /// The place that `text` names: a path or a URL. A relative path begins at the current folder when the vault is opened.
+  /// The place that `text` names: a path or a URL. A relative path is resolved when the vault is opened.
   public init(_ text: String) {
     kind = Self.scheme(of: text).map { .server(ServerPlace(scheme: String($0), url: text)) } ?? .file(FilePath(text))
   }
@@ -36,9 +36,9 @@ public struct VaultPlace: Sendable {
   /// The vault in the file at `path`, even if the path looks like a URL.
   public static func file(_ path: FilePath) -> VaultPlace { VaultPlace(.file(path)) }
 
-  /// The mirror at `path` of a vault on a server, made by ``/CofferVault/UnlockedVault/mirror(to:progress:)`` on this machine. A
-  /// write throws ``/CofferPlatform/StoreError/Kind/readOnly``. An open mirror stays as it was opened, even during a refresh. A
-  /// mirror older than its last refresh is ``/CofferPlatform/StoreError/Kind/rolledBack``, and one made elsewhere is
+  /// The mirror at `path` of a vault on a server, made by ``/CofferVault/UnlockedVault/mirror(to:progress:)`` on this
+  /// machine. Writes throw ``/CofferPlatform/StoreError/Kind/readOnly``. A refresh does not change an open mirror. A mirror
+  /// older than its last refresh is ``/CofferPlatform/StoreError/Kind/rolledBack``, one made elsewhere
   /// ``/CofferPlatform/StoreError/Kind/unproven``.
   public static func mirror(_ path: FilePath) -> VaultPlace { VaultPlace(.mirror(path)) }
 
@@ -84,7 +84,7 @@ public struct VaultPlace: Sendable {
     }
   }
 
-  /// The place's part of a pin's name: the path of a file, or one name for each host of a server, once it was reached.
+  /// For pins' names: the path of a file, or one name per host of a server that was reached.
   package var pinned: [[UInt8]] {
     switch kind {
     case .file(let path): [[UInt8](path.string.utf8)]
@@ -95,14 +95,13 @@ public struct VaultPlace: Sendable {
 
   package var url: String? { server?.url }
 
-  /// Checks that this program can open the place, without asking a server.
+  /// Does not contact a server.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed URL or
-  ///   one with a password.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unsupported` for a server of another kind, `.invalidName` for a malformed
+  ///   URL or one with a password.
   package func check() throws(StoreError) { if let server { try server.server().check(server.url) } }
 
-  /// Whether both are known to be the same database and name on one host, in spite of other differences between the URLs. Both
-  /// must have been opened.
+  /// Whether both are known as one database and name on one host, despite different URLs. Both must have been opened.
   package func isKnown(as other: VaultPlace) -> Bool { !Set(pinned).isDisjoint(with: other.pinned) }
 
   /// Calls `body` whenever somebody may have committed to a vault on a server, and again after it throws; nil for a file.
@@ -113,8 +112,8 @@ public struct VaultPlace: Sendable {
 
   package var isOnKnownServer: Bool { server.map { VaultServers.server(forScheme: $0.scheme) != nil } ?? false }
 
-  /// One turn covers the whole vault, because a lock for each item would tell the server which one is meant. Nil while somebody
-  /// else has it.
+  /// One turn covers the whole vault, because a lock per item would reveal the item to the server. Nil while somebody else
+  /// has it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a file, which is locked itself.
   package func serverTurn() throws(StoreError) -> (any ServerTurn)? {
@@ -173,7 +172,7 @@ extension VaultPlace: Hashable {
 }
 
 extension VaultPlace: CustomStringConvertible {
-  /// The path or the URL. Only the scheme if the URL may hold a password, or if its server is unknown to this program.
+  /// The path or the URL. Only the scheme if the URL may hold a password or its server is unknown to this program.
   public var description: String {
     switch kind {
     case .file(let path), .mirror(let path): path.string
@@ -182,11 +181,11 @@ extension VaultPlace: CustomStringConvertible {
   }
 }
 
-/// An open vault passes its place in every call, so this is a class.
+/// A class, because an open vault passes its place in every call.
 package final class ServerPlace: Sendable {
   let scheme: String
   package let url: String
-  /// The known names of the place, one for each of its hosts; empty until it was reached.
+  /// The known names of the place, one per host; empty until it was reached.
   let names: [[UInt8]]
   let shown: String
 

@@ -2,7 +2,7 @@ package import CofferPlatform
 internal import CofferStorage
 package import CofferVaultFormat
 
-// The engine's view of the rows. Inlined, so that the result of a closure is not passed through a generic call.
+// The engine's view of the rows. Inlined, so a closure's result is not passed through a generic call.
 extension VaultRows {
   @inline(__always)
   package func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
@@ -28,10 +28,9 @@ extension VaultRows {
     return result
   }
 
-  /// A server answers any question after all earlier changes, or reports the ones that failed.
+  /// A server answers any question after all earlier changes, or reports the failed ones.
   package func flush() throws(StoreError) { _ = try logRows.firstLogRow() }
 
-  /// Runs `body` like ``write(_:)``, but without the commit.
   package func rehearse(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     try beginWriting()
     defer { rollBack() }
@@ -109,7 +108,7 @@ extension VaultRows {
   @inline(__always)
   package var log: LogTable { LogTable(rows: self) }
 
-  /// Within a transaction, without a key. A damaged header says nothing of its format.
+  /// Within a transaction, without a key. A damaged header says nothing about its format.
   package func checkWritable() throws(StoreError) {
     let header: VaultHeader
     do throws(StoreError) { header = try StoredParts.readHeader(self).header } catch {
@@ -119,8 +118,8 @@ extension VaultRows {
     try header.checkWritable(place)
   }
 
-  /// Checks for rows that no look-up meets and that anyone with write access can add: further rows in the tables of one row, and
-  /// an invalid first number of the log.
+  /// Checks for rows that no look-up meets and that anyone with write access can add: extra rows in the single-row tables,
+  /// and an invalid first log number.
   package func checkNothingIsAdded() throws(StoreError) {
     for table in SingleTable.allCases {
       try forEachID(in: table) { (id) throws(StoreError) in

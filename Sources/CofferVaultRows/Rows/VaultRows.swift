@@ -6,17 +6,17 @@ package import SystemPackage
 /// The rows of one vault, in an SQLite file or on a server. A conformance has no key: it checks the type and length of each
 /// column, not its meaning.
 ///
-/// Used from one thread at a time, inside a ``read(_:)`` or ``write(_:)``, which begin and end the transaction. Bytes are lent
-/// for the length of a call. Indices and ids of records have 16 bytes, digests 32.
+/// Used from one thread at a time, inside a ``read(_:)`` or ``write(_:)``. Bytes are lent for the length of a call. Indices
+/// and ids of records have 16 bytes, digests 32.
 package protocol VaultRows: AnyObject {
-  /// The place of the rows, under its canonical name.
+  /// Under its canonical name.
   var place: VaultPlace { get }
-  /// Whether it is an unwritable file, and so perhaps a copy under inspection.
+  /// An unwritable file may be a copy under inspection.
   var isUnwritableFile: Bool { get }
   var canRemoveOldBytes: Bool { get }
-  /// Whether each question costs a round trip, so that ``expect(_:)`` pays.
+  /// Each question costs a round trip, so ``expect(_:)`` pays.
   var isRemote: Bool { get }
-  /// Whether the last commit got no answer. The next write then finds the outcome in the rows: see ``LostCommit``.
+  /// The last commit got no answer. The next write finds the outcome in the rows: see ``LostCommit``.
   var hasLostCommit: Bool { get }
 
   // MARK: Transactions
@@ -26,29 +26,29 @@ package protocol VaultRows: AnyObject {
   func endReading() throws(StoreError)
   /// Begins to write, as the only writer.
   func beginWriting() throws(StoreError)
-  /// Adds the writes of another store in the same database, on a server, to the next write; nil cancels that.
+  /// Adds the writes of another store in the same server database to the next write; nil cancels that.
   func accompany(with companion: (any CompanionWrites)?)
-  /// Sends the changes to their place, so that a lack of space there fails now and not in the commit.
+  /// Sends the changes to their place, so a lack of space fails now and not in the commit.
   func flush() throws(StoreError)
   /// Makes all changes of the write durable.
   ///
-  /// - Throws: `.outcomeUnknown` if the rows alone cannot show the outcome; after any other error no change was made.
+  /// - Throws: `.outcomeUnknown` if the rows alone cannot show the outcome; after any other error nothing has changed.
   func commit() throws(StoreError)
   /// Ends a failed transaction. None of its changes comes back later.
   func rollBack()
-  /// Ends the connection. Later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
+  /// Later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
   func close()
-  /// Removes the new place, which nobody else knows yet. If it cannot be removed, it stays whole.
+  /// Removes a new place not yet in use. If it cannot be removed, it stays whole.
   func discard()
 
   // MARK: What others did
 
   /// Changes with each commit by others, never with commits made here. Within a transaction.
   func dataVersion() throws(StoreError) -> Int64
-  /// Checks the tables again. Called within a transaction, after ``dataVersion()`` changed.
+  /// Within a transaction, after ``dataVersion()`` changed.
   func recheckSchema() throws(StoreError)
   func isInPlace() throws(StoreError) -> Bool
-  /// Announces reads, so that a server can be asked for all of them at once.
+  /// Announces reads, so a server can be asked for all at once.
   func expect(_ rows: ExpectedRows) throws(StoreError)
 
   // MARK: Header, state and digests
@@ -57,7 +57,7 @@ package protocol VaultRows: AnyObject {
   func putHeader(_ copy: HeaderCopy, _ bytes: UnsafeRawBufferPointer) throws(StoreError)
   func lendState(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError)
   func putState(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
-  /// Lends each digest with its bucket, ascending: of all buckets, or of the named ones in that order.
+  /// Lends each digest with its bucket: of all buckets ascending, or of the named ones in that order.
   func forEachDigest(
     in buckets: [Int]?, _ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
@@ -73,7 +73,7 @@ package protocol VaultRows: AnyObject {
   func forEachRecord(
     in table: RecordTable, _ body: (_ index: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError)
-  /// Ascending. The scans of all buckets together see every row, even one with an invalid index.
+  /// Ascending. The scans of all buckets together cover every row, even one with an invalid index.
   func forEachIndex(
     inBucket bucket: Int, _ body: (_ index: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError)
@@ -88,25 +88,25 @@ package protocol VaultRows: AnyObject {
   // MARK: The place as a whole
 
   func forEachID(in table: SingleTable, _ body: (Int64) throws(StoreError) -> Void) throws(StoreError)
-  /// Removes further rows in the tables of one row, those of the log outside `kept`, and outcomes outside the given bounds.
+  /// Removes extra rows in the single-row tables, log rows outside `kept`, and outcomes outside the given bounds.
   func removeAddedRows(keepingLogRows kept: ClosedRange<Int64>, times: ClosedRange<Int64>, mostDropped: Int64) throws(StoreError)
   /// Checks the storage beneath the rows, and reports `what` as damaged.
   func checkStorage(_ what: String) throws(StoreError)
   func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError)
   /// Checks the copy by opening it.
   ///
-  /// - Parameter progress: called now and then with the amount copied and the total.
+  /// - Parameter progress: receives the amount copied and the total.
   func backUp(to file: FilePath, progress: (Int, Int) -> Void) throws(StoreError)
-  /// Keeps an unchecked copy of the rows beside them.
+  /// An unchecked copy, beside the rows.
   func keepCopy() throws(StoreError) -> VaultPlace
   func storedBytes() throws(StoreError) -> Int64
-  /// Removes the remains of deleted rows. Called outside any transaction.
+  /// Called outside any transaction.
   ///
-  /// - Parameter rewriting: whether to rewrite everything for that.
+  /// - Parameter rewriting: whether to rewrite everything.
   func removeOldBytes(rewriting: Bool) throws(StoreError)
 }
 
-/// The rows of a vault's log. Their numbers are 0 or more, unless they were forged.
+/// The rows of a vault's log. Their numbers are 0 or more, unless forged.
 package protocol LogRows {
   /// Lends at most `most` rows, ascending.
   func forEachLogRow(
@@ -126,7 +126,7 @@ package protocol OutcomeRows {
   func deleteOutcome(of transaction: UnsafeRawBufferPointer) throws(StoreError)
   func forEachOutcome(_ body: (UnsafeRawBufferPointer, OutcomeColumns) throws(StoreError) -> Void) throws(StoreError)
   func countOutcomes(_ outcome: Int64) throws(StoreError) -> Int64
-  /// Removes old outcomes, and gives those from after `limit` the time `time`.
+  /// Removes old outcomes, and sets those later than `limit` to `time`.
   func expireOutcomes(_ outcome: Int64, before time: Int64, after limit: Int64) throws(StoreError)
 }
 
@@ -151,11 +151,11 @@ package enum SingleTable: String, CaseIterable, Sendable {
 
 /// A stored record, lent for the length of a call.
 package struct RecordColumns: ~Copyable {
-  /// The id has 16 bytes.
+  /// 16 bytes.
   package let rid: UnsafeRawBufferPointer
   /// The sealed metadata with its tag.
   package let meta: UnsafeRawBufferPointer
-  /// The sealed value with its tag; nil if the record has none, or if it was not asked for.
+  /// The sealed value with its tag; nil if there is none or it was not requested.
   package let value: UnsafeRawBufferPointer?
 
   package init(rid: UnsafeRawBufferPointer, meta: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
@@ -167,9 +167,9 @@ package struct RecordColumns: ~Copyable {
 
 package enum RecordPlace {
   case free
-  /// A record that must exist and is replaced.
+  /// The record must exist and is replaced.
   case taken
-  /// The record replaces the one at another index, which must exist.
+  /// Replaces the record at another index, which must exist.
   case moved(from: UnsafeRawBufferPointer)
 }
 
@@ -184,12 +184,12 @@ package struct OutcomeColumns: Sendable {
 }
 
 package enum ExpectedRows: Sendable {
-  /// The lists of all buckets of a table, with at most so many entries.
+  /// The lists of all buckets of a table, with at most `most` entries.
   case lists(RecordTable, most: Int)
-  /// The records of a table, ascending by index.
+  /// Ascending by index.
   case records(RecordTable, RecordPart)
-  /// In the next transaction, the current record at an index, and perhaps the list of its bucket. If others have committed since,
-  /// also at most so many rows of the log from a number on.
+  /// In the next transaction, the current record at an index, and perhaps its bucket's list. After commits by others, also
+  /// at most `most` log rows from `first` on.
   case item([UInt8], list: Bool, log: (first: UInt64, most: Int))
   case single
 }
@@ -202,8 +202,8 @@ package enum RowsWork: Sendable {
 }
 
 package enum RowLimits {
-  /// In one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by at most an eighth, and a
-  /// description of 64 KiB.
+  /// In one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by at most an eighth,
+  /// and a description of 64 KiB.
   package static let rowBytes = 4 * 1024 * 1024
   package static let indexBytes = 16
   /// A sealed text has at least a tag.

@@ -5,12 +5,12 @@ internal import Synchronization
 
 /// Opens vaults on one kind of server, named by one URL scheme.
 package protocol VaultServer: Sendable {
-  /// Without asking the server. A valid URL may be shown to people.
+  /// Does not contact the server. A valid URL may be shown to people.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName` for a malformed URL, or one that may hold a secret.
   func check(_ url: String) throws(StoreError)
 
-  /// - Parameter patience: how long to wait for another writer, in milliseconds; nil for the URL's own setting.
+  /// - Parameter patience: milliseconds to wait for another writer; nil for the URL's own setting.
   /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName` for a malformed URL, `.noVault`, `.unreachable`, `.denied`,
   ///   `.damaged`.
   func open(_ url: String, patience: Int32?) throws(StoreError) -> sending any VaultRows
@@ -21,10 +21,10 @@ package protocol VaultServer: Sendable {
   /// The place at `url` under the names of its hosts, with or without a vault.
   func find(_ url: String) throws(StoreError) -> VaultPlace
 
-  /// The same place, without any contact with the server.
+  /// The same place, without contacting the server.
   func named(_ url: String) throws(StoreError) -> VaultPlace
 
-  /// Makes a vault, whose first rows `fill` writes in the transaction that makes the tables.
+  /// Makes a vault; `fill` writes its first rows in the transaction that makes the tables.
   func create(_ url: String, fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows
 
   /// The server's report about itself. A missing vault is no error.
@@ -42,13 +42,12 @@ package protocol ServerTurn: AnyObject, Sendable {
   func end()
 }
 
-/// The rows of a vault on a server, which can be exchanged for those of a backup.
+/// The rows of a vault on a server, exchangeable for those of a backup.
 package protocol ServerRows: VaultRows {
   /// Called within a write.
   func removeAllRows() throws(StoreError)
 }
 
-/// The servers known to this process, by URL scheme.
 package enum VaultServers {
   private static let known = Mutex<[String: any VaultServer]>([:])
 

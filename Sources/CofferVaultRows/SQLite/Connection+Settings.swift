@@ -15,9 +15,9 @@ private let switches: [(option: Int32, on: Int32)] = [
 ]
 
 private let pragmas: [String] = [
-  // Checks every cell of a page before its use, so that a crafted page is an error and not a wild read.
+  // Checks every cell of a page before its use, so a crafted page is an error and not a wild read.
   "PRAGMA cell_size_check=ON",
-  // A mapped file that is cut short while it is read ends the process with SIGBUS.
+  // A mapped file truncated during a read ends the process with SIGBUS.
   "PRAGMA mmap_size=0",
   // Deleted rows are overwritten: an old sealed value opens under an old key.
   "PRAGMA secure_delete=ON",
@@ -31,7 +31,7 @@ private let pragmas: [String] = [
 ]
 
 extension Connection {
-  /// Must be called before SQLite has read a byte of the file.
+  /// Must be called before SQLite reads the file.
   func harden() throws(StoreError) {
     for (option, on) in switches {
       var now: Int32 = -1
@@ -40,24 +40,24 @@ extension Connection {
     }
     for (limit, value) in Limits.all { sqlite3_limit(handle, limit, value) }
     sqlite3_busy_timeout(handle, options.busyMilliseconds)
-    // Before the first read, so that the index of the log is kept in memory from then on (sqlite.org/wal.html, 8).
+    // Before the first read, so the log's index is kept in memory from then on (sqlite.org/wal.html, 8).
     if options.isAlone { try execute("PRAGMA locking_mode=EXCLUSIVE") }
     for pragma in pragmas { try execute(pragma) }
   }
 
-  /// Makes an acknowledged commit survive a power loss: FULL synchronizes the log at each commit, and EXTRA also the folder of a
-  /// deleted rollback journal (sqlite.org/pragma.html).
+  /// Makes commits survive a power loss: FULL synchronizes the log at each commit, EXTRA also the folder of a deleted
+  /// rollback journal (sqlite.org/pragma.html).
   func settleDurability() throws(StoreError) {
     usesWriteAheadLog = try text("PRAGMA journal_mode") == "wal"
     try execute(usesWriteAheadLog ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=EXTRA")
-    // SQLite opens an unwritable file as read only, and says so only when asked.
+    // SQLite silently opens an unwritable file as read only.
     guard options.access == .readOnly || sqlite3_db_readonly(handle, "main") == 0 else {
       throw ReadOnlyMedium.cannotWrite(path)
     }
     try execute("PRAGMA max_page_count=\(Limits.mostPages)")
   }
 
-  /// Makes the file commit through a rollback journal. Called outside any transaction, when nobody else has the file open.
+  /// Called outside any transaction, when nobody else has the file open.
   package func leaveWriteAheadLog() throws(StoreError) {
     guard usesWriteAheadLog else { return }
     try execute("PRAGMA journal_mode=DELETE")
@@ -89,7 +89,8 @@ extension Connection {
   }
 }
 
-/// Bounds on the work that a foreign file can cause, far below SQLite's own (sqlite.org/limits.html, sqlite.org/security.html).
+/// Bounds the work that a foreign file can cause, far below SQLite's own limits (sqlite.org/limits.html,
+/// sqlite.org/security.html).
 enum Limits {
   /// ``PageCheck`` bounds the lengths that SQLite does not compare with `SQLITE_LIMIT_LENGTH`.
   static let rowBytes = RowLimits.rowBytes

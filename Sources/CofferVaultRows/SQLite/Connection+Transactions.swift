@@ -33,7 +33,7 @@ extension Connection {
     try transaction(.begin, body) { () throws(StoreError) in try end() }
   }
 
-  /// Runs `body` as the only writer. Its changes are durable once this returns. After an error nothing was changed, and nothing
+  /// Runs `body` as the only writer. Its changes are durable on return. After an error nothing has changed, and nothing
   /// comes back later.
   package func write<Result: ~Copyable>(
     _ body: () throws(StoreError) -> Result, wasMade: () throws(StoreError) -> Bool?
@@ -50,8 +50,8 @@ extension Connection {
     throw error
   }
 
-  /// - Parameter wasMade: whether the file now has the changes; nil if that is unknown. Called in its own transaction after a
-  ///   failed commit.
+  /// - Parameter wasMade: whether the file has the changes; nil if unknown. Called in its own transaction after a failed
+  ///   commit.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` if a commit failed and the file shows neither outcome.
   func commit(wasMade: () throws(StoreError) -> Bool?) throws(StoreError) {
     let code = step(.commit)
@@ -61,11 +61,11 @@ extension Connection {
     try settle(commitThatFailed: code, error, wasMade)
   }
 
-  /// Returns if the commit that failed with `code` is nevertheless in effect, durably.
+  /// Returns if the commit that failed with `code` is nevertheless durably in effect.
   ///
-  /// All frames of a failed commit may be in the write-ahead log: only their sync failed, and the next recovery would find them
-  /// valid. A small commit overwrites them, and breaks the chain of their checksums (sqlite.org/fileformat2.html, 4.1). With a
-  /// rollback journal, the removal of the journal may not be durable; the small commit makes and removes its own.
+  /// If only the sync of a commit failed, its frames may be in the write-ahead log, and the next recovery finds them valid.
+  /// A small commit overwrites them and breaks their chain of checksums (sqlite.org/fileformat2.html, 4.1). With a rollback
+  /// journal, the removal of the journal may not be durable; the small commit makes and removes its own.
   ///
   /// - Throws: `error` if nothing of the commit is left; `.outcomeUnknown` if the small commit fails too.
   func settle(
@@ -130,7 +130,7 @@ extension Connection {
     try perform(verb)
   }
 
-  /// Unless SQLite already did so, as after a full disk. If even that fails, the connection is closed, so that no later call
+  /// Does nothing if SQLite already rolled back, as after a full disk. On failure closes the connection, so no later call
   /// commits half a change.
   func rollBack() {
     guard isOpen, sqlite3_get_autocommit(handle) == 0 else { return }

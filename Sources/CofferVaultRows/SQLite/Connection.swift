@@ -4,9 +4,9 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import SystemPackage
 
-/// One connection to a database file, with all of SQLite's defenses on.
+/// A connection to a database file, with all of SQLite's defenses on.
 ///
-/// Not `Sendable`: SQLite runs without its own mutexes (`SQLITE_OPEN_NOMUTEX`). Must not be used in a forked child.
+/// Not `Sendable`: SQLite runs without its own mutexes (`SQLITE_OPEN_NOMUTEX`). Not for use in a forked child.
 package final class Connection {
   package enum Access {
     case readWrite
@@ -16,14 +16,14 @@ package final class Connection {
 
   package struct Options {
     var access = Access.readWrite
-    /// The wait for another process's lock, in milliseconds: long enough for a rotation of a large vault.
+    /// Milliseconds to wait for another process's lock: enough to rotate a large vault.
     var busyMilliseconds: Int32 = 30_000
-    /// Whether it locks all others out. SQLite then needs no shared memory, for which the disk may have no room.
+    /// Locks all others out. SQLite then needs no shared memory, which a full disk may lack.
     var isAlone = false
-    /// Nobody writes to a mirror, and a refresh may replace it at any time. An open mirror stays as it was, and SQLite keeps
-    /// nothing beside it, which would be taken for a part of the next file.
+    /// Nobody writes to a mirror, and a refresh may replace it any time. An open mirror does not change, and SQLite keeps
+    /// nothing beside it, which would pass for a part of the next file.
     var isMirror = false
-    /// The error for a folder in which others may make files. Nothing beside the file is read then, and a write throws this.
+    /// The error for a folder in which others may make files. Nothing beside the file is read, and a write throws this.
     var openFolder: StoreError?
     /// The virtual file system below ``ConnectionFiles``; nil for the system's files.
     var fileSystem: String?
@@ -42,7 +42,7 @@ package final class Connection {
   var path: FilePath { file.path }
   var place: String { path.string }
 
-  /// Opens `file`, whose side files must have been checked.
+  /// The side files must have been checked.
   package init(_ file: consuming DatabaseFile, _ options: Options = Options()) throws(StoreError) {
     files = try ConnectionFiles(of: file.path, over: options.fileSystem)
     handle = try Self.open(file.path, options, files)
@@ -59,18 +59,17 @@ package final class Connection {
 
   deinit { close() }
 
-  /// Ends every statement and the connection. Statements that are still held then throw
-  /// ``/CofferPlatform/StoreError/Kind/closed``.
+  /// Ends every statement and the connection. Statements still held then throw ``/CofferPlatform/StoreError/Kind/closed``.
   func close() {
     guard isOpen else { return }
     isOpen = false
-    // The handle of a forked child belongs to the parent. Closing it could empty and remove a log that the parent still writes.
+    // A forked child's handle belongs to the parent. Closing it could empty and remove a log that the parent still writes.
     guard getpid() == process else { return }
     while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
     limit.end(handle)
     // A removed log goes with its descriptor. SQLite would copy it over later writes of others, and remove theirs.
     if !isLogInPlace { _ = coffer_sqlite3_db_config_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nil) }
-    // A connection whose copy is under way cannot be closed, and still uses its files.
+    // A connection with an unfinished copy cannot be closed, and still uses its files.
     if sqlite3_close(handle) == SQLITE_OK { files.close() }
   }
 
@@ -101,7 +100,7 @@ package final class Connection {
     return code
   }
 
-  /// Changes after a commit by another connection of any process, never after this one's own.
+  /// Changes after a commit by another connection of any process, never after this one's.
   func dataVersion() throws(StoreError) -> Int64 {
     try checkOpen()
     let statement = verbs[Verb.dataVersion.rawValue]
@@ -111,7 +110,7 @@ package final class Connection {
     return sqlite3_column_int64(statement, 0)
   }
 
-  /// Changes whenever a commit outdates the cached pages. It runs no statement, and so works while the whole file is being
+  /// Changes whenever a commit outdates the cached pages. Runs no statement, so it works while the whole file is being
   /// replaced (sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
   package func pagerVersion() throws(StoreError) -> UInt32 {
     try checkOpen()
@@ -152,7 +151,7 @@ package final class Connection {
     _ path: FilePath, _ options: Options, _ files: ConnectionFiles
   ) throws(StoreError) -> OpaquePointer {
     try checkLibrary(path)
-    // The plain result codes do not tell a full disk from a broken one.
+    // The plain result codes do not distinguish a full disk from a broken one.
     var flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     flags |= options.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var name = path.string
@@ -174,7 +173,7 @@ package final class Connection {
     return handle
   }
 
-  /// STRICT tables and extended codes at opening came with SQLite 3.37 (November 2021).
+  /// SQLite 3.37 (November 2021) added STRICT tables and extended codes at opening.
   private static func checkLibrary(_ path: FilePath) throws(StoreError) {
     guard sqlite3_threadsafe() != 0, sqlite3_libversion_number() >= 3_037_000 else {
       throw StoreError(

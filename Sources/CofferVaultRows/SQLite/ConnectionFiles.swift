@@ -7,14 +7,14 @@ package import SystemPackage
 /// The files that SQLite can reach through one connection: the database and its side files.
 ///
 /// A rollback journal may end in the name of a *super-journal*, any file, which SQLite reads and deletes during rollback
-/// (sqlite.org/atomiccommit.html, 5). ``SideFiles`` refuses such a journal, but anyone with write access to the folder can
-/// exchange it after the check. So each connection has its own virtual file system (sqlite.org/vfs.html), which knows no other
+/// (sqlite.org/atomiccommit.html, 5). ``SideFiles`` rejects such a journal, but anyone with write access to the folder can
+/// swap it after the check. So each connection has its own virtual file system (sqlite.org/vfs.html), which knows no other
 /// names. Its pages go through ``PageCheck``.
 package final class ConnectionFiles {
   let name: UnsafeMutablePointer<CChar>
-  /// Whether SQLite asked for a file outside the vault, which only a journal can have named.
+  /// SQLite asked for a file outside the vault, which only a journal can have named.
   package private(set) var wasAskedForAnotherFile = false
-  /// The identities of the log and its shared memory when SQLite opened them; nil when no log is open.
+  /// The identities of the log and its shared memory when SQLite opened them; nil without an open log.
   private var log: [String: FileIdentity?]?
 
   private let base: UnsafeMutablePointer<sqlite3_vfs>
@@ -24,8 +24,8 @@ package final class ConnectionFiles {
   private let methods: UnsafeMutablePointer<CheckedMethods>
 
   /// - Parameters:
-  /// - path: absolute and without links.
-  /// - fileSystem: the virtual file system below; nil for the system's files.
+  ///   - path: absolute and without links.
+  ///   - fileSystem: the virtual file system below; nil for the system's files.
   package init(of path: FilePath, over fileSystem: String?) throws(StoreError) {
     guard let base = sqlite3_vfs_find(fileSystem) else {
       throw StoreError(
@@ -56,7 +56,7 @@ package final class ConnectionFiles {
     methods.deallocate()
   }
 
-  /// Whether the open log still has its name: nobody will read the commits in a removed log. Called within a transaction.
+  /// Whether the open log still has its name: nobody reads commits in a removed log. Called within a transaction.
   func isLogInPlace() throws(StoreError) -> Bool {
     guard let log else { return true }
     for suffix in ["-wal", "-shm"] {
@@ -70,7 +70,7 @@ package final class ConnectionFiles {
     return true
   }
 
-  /// Turns the check of pages off for a copy of the file, which interprets no page.
+  /// Turns off the check of pages for copying the file, which interprets no page.
   func readsPagesUnchecked(_ isUnchecked: Bool) {
     for kind in Self.kinds.indices where Self.kinds[kind].hasPages { methods[kind].isUnchecked = isUnchecked }
   }

@@ -3,13 +3,13 @@ internal import CofferStorage
 internal import CofferVaultFormat
 internal import SystemPackage
 
-/// Makes a complete database file or none, under another name in the same folder until it is complete and durable. A process that
-/// dies before that leaves a hidden, harmless file.
+/// Makes a complete database file or none, under another name in the folder until it is complete and durable. A process that
+/// dies earlier leaves a hidden, harmless file.
 struct NewDatabase: ~Copyable {
   private let target: FilePath
   private let draft: Draft
 
-  /// Makes the folder if it is missing.
+  /// Creates the folder if it is missing.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` also for a left-over side file.
   init(at path: FilePath) throws(StoreError) {
@@ -21,15 +21,15 @@ struct NewDatabase: ~Copyable {
     self.draft = draft
   }
 
-  /// Lets `fill` write the draft, then gives it its name. All of its content is then in the file alone, ready for a write-ahead
-  /// log if the file system allows one.
+  /// Lets `fill` write the draft, then gives it its name. The file alone then holds all content, ready for a write-ahead log
+  /// if the file system allows one.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` also if the name is given but may not survive a power loss; after any
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` also if the named file may not survive a power loss; after any
   ///   other error nothing is left behind.
   func make(
     _ options: Connection.Options, _ fill: (Connection) throws(StoreError) -> Void
   ) throws(StoreError) -> FilePath {
-    // Opened first, so that an unusable folder fails before there is a file.
+    // Opened first, so an unusable folder fails before there is a file.
     let folder = try OpenFolder(of: target, SystemCalls())
     try fillDraft(options, fill)
     try name()

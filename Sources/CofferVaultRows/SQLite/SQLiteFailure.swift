@@ -6,7 +6,7 @@ package import SystemPackage
 
 /// The extended result code of a failed call and its fixed text.
 ///
-/// Not `sqlite3_errmsg`: that text quotes the file's schema, which the author of the file chose.
+/// Not `sqlite3_errmsg`: it quotes the file's schema, which the file's author chose.
 struct SQLiteFailure: Error, CustomStringConvertible {
   let code: Int32
 
@@ -35,7 +35,7 @@ extension StoreError {
     case SQLITE_READONLY: (.readOnly, "check that the file, its folder and its file system can be written")
     case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN: (.denied, "check the owner and mode of the file and its folder")
     case SQLITE_NOMEM: (.memory, "free some memory and try again")
-    // Too long a value is refused before SQLite sees it: see RecordLimits.
+    // A too long value is rejected before SQLite sees it: see RecordLimits.
     case SQLITE_TOOBIG: (.damaged, "restore a backup")
     case SQLITE_IOERR: (.io(Errno.ioError.rawValue), "check the disk; nothing was changed")
     // A statement does not fit the file's tables. All statements are fixed, so the file is wrong.

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVaultFormat
 
-/// The exact text of a vault's tables: SQLite keeps it, and opening a vault compares it.
+/// The exact text of a vault's tables, which SQLite keeps and opening a vault compares.
 package enum Schema {
   /// The format that this version writes, kept as the file's `user_version`.
   static let version = 1
@@ -17,7 +17,7 @@ package enum Schema {
     }
   }
 
-  /// Rows are found by key alone, so no table has an index beside its own tree.
+  /// Rows are found by key alone, so no table has a separate index.
   static let tables = [
     Table("header", "(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"),
     Table("header_copy", "(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"),
@@ -36,17 +36,17 @@ package enum Schema {
   }
 }
 
-/// Compares a file's tables with ``Schema`` before any statement uses one. An attacker with write access can add a trigger, a
-/// view or an index, or give two tables one tree, and so change the effect of a harmless statement.
+/// Compares a file's tables with ``Schema`` before any statement uses one. An attacker with write access can add a trigger,
+/// a view or an index, or give two tables one tree, to change the effect of a harmless statement.
 struct SchemaCheck {
   private let connection: Connection
   private var missing = Dictionary(uniqueKeysWithValues: Schema.tables.map { ($0.name, $0.sql) })
   private var roots: Set<Int64> = [1]
 
-  /// Checks the open file within a transaction, and returns SQLite's count of changes to its tables.
+  /// Within a transaction. Returns SQLite's count of changes to the tables.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for an additional or different table,
-  ///   `.damaged` for a missing one.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for an additional or different
+  ///   table, `.damaged` for a missing one.
   static func run(on connection: Connection) throws(StoreError) -> Int64 {
     var check = SchemaCheck(connection)
     try check.checkVersion()

@@ -6,13 +6,13 @@ internal import SystemPackage
 
 /// A compiled statement, kept and run many times.
 ///
-/// Each of ``execute()``, ``first(_:)`` and ``forEach(_:)`` resets the statement and clears its parameters at the end, so no lock
-/// and no borrowed memory outlives the call. A step allocates nothing on Swift's side.
+/// ``execute()``, ``first(_:)`` and ``forEach(_:)`` reset the statement and clear its parameters, so no lock or borrowed
+/// memory outlives the call. A step allocates nothing on Swift's side.
 package final class Statement {
   let connection: Connection
   private let handle: OpaquePointer
 
-  /// - Parameter sql: fixed text; values go in as parameters.
+  /// - Parameter sql: fixed text; values are parameters.
   package init(_ sql: String, on connection: Connection) throws(StoreError) {
     handle = try connection.prepare(sql)
     self.connection = connection
@@ -27,7 +27,7 @@ package final class Statement {
     try check(sqlite3_bind_int64(handle, index, number))
   }
 
-  /// Lends `bytes` without a copy. They must stay unchanged until the run has ended.
+  /// Lends `bytes` without a copy. They must not change until the run has ended.
   package func bind(lending bytes: UnsafeRawBufferPointer, at index: Int32) throws(StoreError) {
     try connection.checkOpen()
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return try bindEmpty(at: index) }
@@ -89,7 +89,7 @@ package final class Statement {
   }
 }
 
-/// Every statement on a vault's tables, compiled at its first use.
+/// Each is compiled at its first use.
 package enum Query: Int, CaseIterable {
   case header, putHeader, headerCopy, putHeaderCopy, state, putState
   case digests, putDigest, deleteDigest
@@ -150,8 +150,8 @@ package enum Query: Int, CaseIterable {
 
 /// The current row of a statement, valid until the next step.
 ///
-/// Columns are counted from 0. A column of an unexpected type is ``/CofferPlatform/StoreError/Kind/damaged``: STRICT tables do
-/// not prevent one in a foreign file.
+/// Columns count from 0. A column of an unexpected type is ``/CofferPlatform/StoreError/Kind/damaged``: STRICT tables do not
+/// prevent one in a foreign file.
 package struct Row: ~Copyable {
   private let statement: OpaquePointer
 
@@ -190,7 +190,6 @@ package struct Row: ~Copyable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The error for a row that Coffer cannot have written.
   func damaged(_ what: String) -> StoreError {
     StoreError(.damaged, what, place: place.string, cure: "run verify, then restore a backup")
   }

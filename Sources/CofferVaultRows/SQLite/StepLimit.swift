@@ -5,14 +5,14 @@ package import SystemPackage
 
 /// Ends a statement that takes more steps than a file of its size has rows for.
 ///
-/// Crafted pages can refer back to each other. Each is sound by itself, and SQLite reads a dozen of them as a tree of 110^20
-/// rows: only `quick_check` looks for a repeated page (sqlite.org/pragma.html). A scan in Coffer ends at the first row that does
-/// not ascend. A statement that counts, changes or copies rows loops inside SQLite, and ends here.
+/// Crafted pages can refer to each other. Each is sound, and SQLite reads a dozen of them as a tree of 110^20 rows: only
+/// `quick_check` looks for a repeated page (sqlite.org/pragma.html). Coffer's scans end at the first row that does not
+/// ascend. A statement that counts, changes or copies rows loops inside SQLite, and ends here.
 package final class StepLimit {
-  /// SQLite's steps between two checks of the count: some 10 ms, measured.
+  /// SQLite's steps between two checks: some 10 ms, measured.
   private static let stride: Int32 = 1_000_000
-  /// A row takes at least 6 bytes of a page (sqlite.org/fileformat2.html, 1.6), and no statement on a vault's tables takes 24
-  /// steps for a row.
+  /// A row takes at least 6 bytes of a page (sqlite.org/fileformat2.html, 1.6), and no statement on a vault's tables takes
+  /// 24 steps for a row.
   private static let stepsPerByte = 4
 
   private let path: FilePath

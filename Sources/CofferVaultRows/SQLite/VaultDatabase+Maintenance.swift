@@ -5,16 +5,16 @@ internal import CofferVaultFormat
 package import SystemPackage
 
 extension VaultDatabase {
-  /// Rewrites the file durably, outside any transaction. ``emptyLog()`` removes the remains in the write-ahead log.
+  /// Outside any transaction. ``emptyLog()`` removes the remains in the write-ahead log.
   func vacuum() throws(StoreError) {
     try connection.execute("VACUUM")
   }
 
-  /// Copies the write-ahead log into the file and cuts it to nothing. Called outside any transaction.
+  /// Copies the write-ahead log into the file and truncates it, outside any transaction.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if another process was reading.
   package func emptyLog() throws(StoreError) {
-    // A restore or another program may have changed how the file commits since it was opened.
+    // A restore or another program may have changed the journal mode.
     try connection.settleDurability()
     guard connection.usesWriteAheadLog else { return }
     guard try connection.number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
@@ -24,13 +24,13 @@ extension VaultDatabase {
     }
   }
 
-  /// Writes a copy of this moment's state to a new file at `target`, without a key, and checks it by opening it. After an error
-  /// nothing is left behind.
+  /// Copies the current state to a new file at `target`, without a key, and checks it by opening it. After an error nothing
+  /// is left behind.
   ///
-  /// - Parameter progress: called after each step with the number of copied pages and their total.
+  /// - Parameter progress: receives the number of copied pages and the total after each step.
   package func backUp(to target: FilePath, progress: (Int, Int) -> Void) throws(StoreError) {
     let made = try NewDatabase(at: target).make(Connection.Options()) { copy throws(StoreError) in
-      // One read transaction, so that no writer makes the copy start again.
+      // One read transaction, so no writer restarts the copy.
       try read { () throws(StoreError) in try copyPages(to: copy, progress) }
     }
     let copy = try VaultDatabase.open(made)
@@ -47,7 +47,7 @@ extension VaultDatabase {
     guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
       throw copy.failure(sqlite3_extended_errcode(copy.handle), "begin the copy")
     }
-    // A damaged file can be copied, too. Its pages must not stay in the cache as if they were sound.
+    // A damaged file can be copied too. Its pages must not stay in the cache as if they were sound.
     connection.files.readsPagesUnchecked(true)
     defer {
       connection.files.readsPagesUnchecked(false)
@@ -65,10 +65,10 @@ extension VaultDatabase {
     }
   }
 
-  // MARK: What a rotation needs beside reading and writing records
+  // MARK: Rotation
 
-  /// Rewriting touches every page in random order and gets room for 64 MiB of pages instead of 2: with 2, a rotation of 10 000
-  /// records makes 28 000 writes, measured. Scanning in the order of the file gets 1 MiB.
+  /// Rewriting touches every page in random order and gets a cache of 64 MiB instead of 2: with 2, a rotation of 10 000
+  /// records makes 28 000 writes, measured. Scanning in file order gets 1 MiB.
   package func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError) {
     try withCache(kibibytes: work == .rewriting ? 65_536 : 1024, body)
   }
@@ -93,7 +93,7 @@ extension VaultDatabase {
     try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
   }
 
-  /// Has SQLite check every page. SQLite's messages contain the file's own numbers, and are not repeated.
+  /// SQLite's messages contain the file's own numbers and are not repeated.
   package func checkStorage(_ what: String) throws(StoreError) {
     guard try connection.text("PRAGMA quick_check(1)") != "ok" else { return }
     throw StoreError(
@@ -101,13 +101,13 @@ extension VaultDatabase {
       remedy: .copyItems)
   }
 
-  /// Removes all bytes of deleted rows from the file and its log. Called outside any transaction.
+  /// Removes all bytes of deleted rows from the file and its log, outside any transaction.
   ///
-  /// SQLite overwrites a deleted row in its place (`secure_delete`), but not the copies that it left on other pages when it moved
-  /// the row: of 4 000 removed rows two or three stayed, measured. Only rewriting removes these.
+  /// SQLite overwrites a deleted row in place (`secure_delete`), but not the copies left on other pages when it moved the
+  /// row: of 4 000 removed rows two or three stayed, measured. Only rewriting removes these.
   ///
-  /// - Parameter rewriting: false to empty the log only.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if another process keeps reading or writing; nothing is lost then.
+  /// - Parameter rewriting: false to only empty the log.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` if another process keeps reading or writing; nothing is lost.
   package func removeOldBytes(rewriting: Bool) throws(StoreError) {
     sqlite3_busy_timeout(connection.handle, scrubPatience)
     defer { sqlite3_busy_timeout(connection.handle, connection.options.busyMilliseconds) }
@@ -116,8 +116,8 @@ extension VaultDatabase {
   }
 }
 
-/// Pages of one step: 4 MiB, some milliseconds.
+/// 4 MiB, some milliseconds.
 private let pagesOfStep: Int32 = 1024
 
-/// Milliseconds to wait for readers before a later write removes old bytes: a listing of a large vault takes less than this.
+/// Milliseconds to wait for readers before leaving old bytes to a later write: listing a large vault takes less.
 private let scrubPatience: Int32 = 2_000

@@ -33,8 +33,8 @@ extension VaultDatabase {
     }
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an index of another length, of another bucket or out of order; the
-  ///   errors of `body`.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an index of another length, of another bucket or out of
+  ///   order; the errors of `body`.
   package func forEachIndex(
     inBucket bucket: Int,
     _ body: (_ idx: UnsafeRawBufferPointer, _ rid: UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -43,7 +43,7 @@ extension VaultDatabase {
     let (first, last) = (table.buckets.lowerBound, table.buckets.upperBound - 1)
     let isLast = bucket == last
     let statement = try statement(isLast ? table.from : table.between)
-    // A table's first bucket begins at the empty blob and its last has no end, so that no row lies between the buckets.
+    // A table's first bucket begins at the empty blob and its last has no end, so no row lies between the buckets.
     var bounds = (firstBytes(bucket - first), firstBytes(bucket - first + 1))
     try withUnsafeBytes(of: &bounds) { bounds throws(StoreError) in
       try statement.bind(lending: UnsafeRawBufferPointer(rebasing: bounds[0..<(bucket == first ? 0 : 2)]), at: 1)
@@ -57,7 +57,7 @@ extension VaultDatabase {
     }
   }
 
-  /// An UPDATE overwrites a row of the same length in place. A REPLACE may move neighboring rows twice.
+  /// An UPDATE overwrites a row of equal length in place. A REPLACE may move neighboring rows twice.
   package func putRecord(
     at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, over standing: RecordPlace
   ) throws(StoreError) {
@@ -90,7 +90,7 @@ extension VaultDatabase {
     var least: Int64 = 0
     try statement(.digests).forEach { row throws(StoreError) in
       let bucket = try row.int64(0)
-      // Ascending, so that a crafted tree can neither repeat a bucket nor be endless.
+      // Ascending, so a crafted tree can neither repeat a bucket nor be endless.
       guard bucket >= least, bucket < DigestTree.buckets else { throw row.damaged("the digests are not in order") }
       least = bucket + 1
       if wanted?.contains(Int(bucket)) ?? true { try body(Int(bucket), row.blob(1, count: RowLimits.digestBytes)) }
@@ -111,7 +111,6 @@ extension VaultDatabase {
   }
 }
 
-/// Keeps the last key of a scan, to check that the next is greater.
 package struct IndexOrder {
   private var high: UInt64 = 0
   private var low: UInt64 = 0

@@ -3,20 +3,19 @@ package import CofferStorage
 internal import CofferVaultFormat
 package import SystemPackage
 
-/// The tables of a vault's file. Checks rows for type and length only: their content is sealed, and this has no key.
-///
-/// Used from one thread at a time, like its ``Connection``.
+/// Checks rows for type and length only, because their content is sealed. Used from one thread at a time, like its
+/// ``Connection``.
 package final class VaultDatabase: VaultRows {
   package let connection: Connection
   private var statements = [Statement?](repeating: nil, count: Query.allCases.count)
   private var schemaVersion: Int64
-  /// The last state written in the current or the last write transaction.
+  /// The last state written in the current or last write transaction.
   var writtenState: [UInt8]?
   /// The state before it, if the file commits through a rollback journal.
   private var stateBefore: [UInt8]?
   private var hasSwept = false
 
-  /// The resolved path: absolute, without symbolic links, so that one vault has one path.
+  /// Absolute and without symbolic links, so one vault has one path.
   package var path: FilePath { connection.path }
   package let place: VaultPlace
 
@@ -42,8 +41,8 @@ package final class VaultDatabase: VaultRows {
 
   /// Opens an unwritable vault read only.
   ///
-  /// - Parameter isBrief: whether it is closed soon. On a full disk others then wait meanwhile, because there is no room for
-  ///   SQLite's shared memory.
+  /// - Parameter isBrief: whether it is closed soon: on a full disk without room for SQLite's shared memory, others wait
+  ///   meanwhile.
   package static func openToRead(_ path: FilePath, isBrief: Bool = true) throws(StoreError) -> sending VaultDatabase {
     do throws(StoreError) { return try open(path) } catch {
       switch error.kind {
@@ -59,13 +58,13 @@ package final class VaultDatabase: VaultRows {
     }
   }
 
-  /// Opens this user's file alone, if nothing stands beside it, in a folder that is unsafe for SQLite's files.
+  /// Opens this user's file in a folder unsafe for SQLite's files, if nothing is beside it.
   ///
   /// - Throws: `error` if this does not help.
   private static func openFile(
     _ path: FilePath, besideWhich error: StoreError
   ) throws(StoreError) -> sending VaultDatabase {
-    // Below a path that is no folder nothing can be inspected: that was the reason.
+    // Nothing can be inspected below a path that is no folder: that was the reason.
     guard let resolved = try VaultFile(path).found(), try FileStatus(at: resolved) != nil,
       try SideFiles.first(beside: resolved) == nil, let file = try DatabaseFile.existing(resolved)
     else { throw error }
@@ -113,7 +112,7 @@ package final class VaultDatabase: VaultRows {
     }
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/moved`` if the log is gone; `.outcomeUnknown` if it went meanwhile.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/moved`` if the log is gone; `.outcomeUnknown` if it disappeared meanwhile.
   package func commit() throws(StoreError) {
     do throws(StoreError) {
       guard try connection.files.isLogInPlace() else {
@@ -124,7 +123,7 @@ package final class VaultDatabase: VaultRows {
       throw error
     }
     try connection.commit { () throws(StoreError) in try hasWritten(since: stateBefore) }
-    // The commit is made, and an error from here on must not deny that.
+    // The commit is made; an error from here on must not deny that.
     let isInPlace: Bool
     do throws(StoreError) {
       isInPlace = if try connection.files.isLogInPlace() { try connection.file.isInPlace() } else { false }
@@ -147,18 +146,18 @@ package final class VaultDatabase: VaultRows {
 
   package func rollBack() { connection.rollBack() }
 
-  /// Removes sealed copies that killed commands left beside the vault, perhaps under an old key.
+  /// Removes sealed copies left by killed commands, perhaps under an old key.
   private func sweepOnce() {
     guard !hasSwept else { return }
     hasSwept = true
     Draft.sweep(path.folder)
   }
 
-  /// Whether the last write is in effect although its commit failed. Each commit of items writes a new state.
+  /// Whether the last write took effect although its commit failed. Each commit of items writes a new state.
   func hasWritten(since before: [UInt8]?) throws(StoreError) -> Bool? {
     let now = try stateBytes()
     if let writtenState, now == writtenState { return true }
-    // An unpublished change in the log is not in effect, and with the asking transaction it never will be.
+    // An unpublished change in the log is not in effect, and never will be.
     if connection.usesWriteAheadLog { return false }
     // An unchanged state says nothing about a transaction that wrote none.
     return writtenState != nil && now == before ? false : nil
@@ -166,14 +165,13 @@ package final class VaultDatabase: VaultRows {
 
   package func dataVersion() throws(StoreError) -> Int64 { try connection.dataVersion() }
 
-  /// Checks the tables again if they were changed. Only a VACUUM may have done that.
+  /// Rechecks changed tables. Only a VACUUM may have changed them.
   package func recheckSchema() throws(StoreError) {
     guard try connection.number("PRAGMA schema_version") != schemaVersion else { return }
     schemaVersion = try SchemaCheck.run(on: connection)
   }
 
-  /// Costs one `lstat`; a commit looks at the log, too. A mirror that was refreshed is a file of its own, and the one that is
-  /// open as good as it was.
+  /// Costs one `lstat`; a commit also checks the log. A refresh makes a new file and leaves an open mirror valid.
   package func isInPlace() throws(StoreError) -> Bool {
     if connection.options.isMirror { true } else { try connection.file.isInPlace() }
   }
@@ -190,17 +188,17 @@ package final class VaultDatabase: VaultRows {
 }
 
 extension VaultDatabase {
-  /// Creates a vault file at `path`, whose first rows `fill` writes in the transaction that makes the tables.
+  /// Creates a vault file at `path`; `fill` writes its first rows in the transaction that makes the tables.
   ///
-  /// The file appears once it is complete and durable. On any error except those of ``OpenFolder/synchronize()``, nothing is left
+  /// The file appears once complete and durable. On any error except those of ``OpenFolder/synchronize()``, nothing is left
   /// behind.
   package static func create(
     at path: FilePath, _ options: Connection.Options = .init(), fill: (VaultDatabase) throws(StoreError) -> Void
   ) throws(StoreError) -> sending VaultDatabase {
     let made = try NewDatabase(at: path).make(options) { connection throws(StoreError) in
-      // The system's SQLite may have been built with other defaults.
+      // The system's SQLite may have other defaults.
       for pragma in ["page_size=4096", "auto_vacuum=NONE", "encoding='UTF-8'"] { try connection.execute("PRAGMA \(pragma)") }
-      // A draft whose commit failed is thrown away in any case.
+      // A draft whose commit failed is discarded anyway.
       try connection.write {
         () throws(StoreError) in
         try Schema.create(on: connection)
@@ -215,9 +213,9 @@ extension VaultDatabase {
     }
   }
 
-  /// For a closed vault that nobody knows yet. If it cannot be removed, it stays whole.
+  /// For a closed vault not yet in use. If it cannot be removed, it stays whole.
   package static func remove(_ path: FilePath) {
-    // The vault first: side files without it would be taken for a part of the next one.
+    // The vault first: side files without it would pass for a part of the next one.
     guard path.withPlatformString({ unlink($0) }) == 0 else { return }
     for suffix in SideFiles.suffixes { _ = path.appending(suffix: suffix).withPlatformString { unlink($0) } }
   }

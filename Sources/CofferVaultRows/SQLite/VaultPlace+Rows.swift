@@ -4,7 +4,7 @@ internal import CofferVaultFormat
 package import SystemPackage
 
 extension VaultPlace {
-  /// - Parameter patience: how long to wait for another writer, in milliseconds; nil for the place's default.
+  /// - Parameter patience: milliseconds to wait for another writer; nil for the place's default.
   package func rows(patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
     try checkIsNoMirror()
     switch kind {
@@ -18,7 +18,7 @@ extension VaultPlace {
 
   /// See ``VaultDatabase/openToRead(_:isBrief:)``.
   ///
-  /// - Parameter patience: how long to wait for a server, in milliseconds; nil for the place's default.
+  /// - Parameter patience: milliseconds to wait for a server; nil for the place's default.
   package func rowsToRead(isBrief: Bool = true, patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
     switch kind {
     case .mirror(let path): return try Self.openMirror(path)
@@ -38,10 +38,10 @@ extension VaultPlace {
 }
 
 extension VaultPlace {
-  /// A refresh takes longer than opening, so refreshes cannot interfere again and again.
+  /// A refresh takes longer than opening, so refreshes cannot interfere repeatedly.
   private static let triesOfMirror = 10
 
-  /// Opens a mirror. The connection keeps its file even if a refresh replaces it.
+  /// The connection keeps its file even if a refresh replaces it.
   package static func openMirror(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
     var options = Connection.Options(access: .readOnly)
     options.isMirror = true
