@@ -1,11 +1,20 @@
+import Coffer
+import CofferVault
 import Foundation
+import SystemPackage
 import Testing
 
+@testable import CofferCLI
+
 extension Home {
-  /// A home with a vault that a key file opens, which the environment names: no passphrase, so no Argon2id run.
+  /// A home with a vault that a key file opens, which the environment names: no passphrase, so no Argon2id run. Made in this
+  /// process, because most tests of commands begin with one.
   static func withVault() throws -> Home {
     let home = try Home()
-    try home.transcript("vault init --quiet --new-key-file \(home.path)/key")
+    let places = Places(home: FilePath(home.path))
+    var credentials = Credentials()
+    credentials.keyFile = try NewKeyFile.write(to: home.path + "/key")
+    _ = try UnlockedVault.create(at: places.vault, with: credentials, options: places.vaultOptions)
     home.environment["COFFER_KEY_FILE"] = home.path + "/key"
     return home
   }
