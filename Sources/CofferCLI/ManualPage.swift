@@ -28,8 +28,7 @@ struct ManualPage {
 
   /// coffer(1), a page for each command behind it with all of its family, and one for each topic that no command has.
   static func all() throws -> [ManualPage] {
-    let root = try CommandDefinition([], CofferCommand.self)
-    let commands = try root.groups.flatMap(\.commands).map { try page(of: $0) }
+    let commands = try CommandDefinition([], CofferCommand.self).groups.flatMap(\.commands).map { try page(of: $0) }
     return try [page(of: CofferCommand.self)] + commands
       + HelpTopic.all.filter { topic in !commands.contains { $0.name == "coffer-\(topic.name)" } }.map(page)
   }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What a package fetches that depends on this one.
-@Suite(.serialized, .tags(.process), .defaultRun)
+@Suite(.serialized, .tags(.process), .wholeRun)
 struct DependencyTests {
   private static let manifest = """
     // swift-tools-version: 6.2

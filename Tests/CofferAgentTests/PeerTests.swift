@@ -155,7 +155,7 @@ import Testing
     eventually("the agent ends") { (try? agent.client().isRunning()) == false }
   }
 
-  @Test(.tags(.slow), .defaultRun)
+  @Test(.tags(.slow), .wholeRun)
   func `half frames and silence end the connection after a while, and others are answered meanwhile`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }

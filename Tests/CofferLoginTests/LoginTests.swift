@@ -7,7 +7,7 @@ import Testing
 @testable import CofferLogin
 
 /// Logins at real servers, case by case. What a whole program does in a fault is in `LoginFaultTests`.
-@Suite(.tags(.process), .defaultRun) struct LoginTests {
+@Suite(.tags(.process), .wholeRun) struct LoginTests {
   private func text(_ form: SecretForm?) -> String { form?.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } ?? "" }
 
   private func client(_ server: OAuthServer) async throws -> OAuthClient {

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferPostgres
 
 /// What becomes of changes that a server does not make, of rows and notices that are more than there can be, and of warnings.
-@Suite(.tags(.process), .defaultRun) struct ServerFactTests {
+@Suite(.tags(.process), .wholeRun) struct ServerFactTests {
   /// Has the server leave out one kind of change to a table, and says that it was made.
   private func leaveOut(_ change: String, of table: String, _ shared: SharedVault, _ body: () throws -> Void) throws {
     let (server, s) = (shared.server, shared.schema)

@@ -212,7 +212,7 @@ import Testing
     #expect(told.all.dropFirst(before + 2).map(\.name) == ["b", "c"])
   }
 
-  @Test func `a commit that could not be looked at is told once the server answers again`() throws {
+  @Test(.tags(.process), .wholeRun) func `a commit that could not be looked at is told once the server answers again`() throws {
     let server = try DatabaseServer.make()
     let shared = try SharedVault(on: server, options: "coffer_timeout=3")
     let store = try VaultStore(service: "s", vault: shared.create())

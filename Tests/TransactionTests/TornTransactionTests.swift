@@ -85,7 +85,7 @@ struct TornTransactionTests {
     try home.expectAgreement(on: ["new"])
   }
 
-  @Test func `an agent that sleeps through its client's patience does nothing of it later`() throws {
+  @Test(.tags(.process), .wholeRun) func `an agent that sleeps through its client's patience does nothing of it later`() throws {
     let home = try Self.prepared()
     let agent = try Peer(home, ["agent", home.path, home.keyFile])
     let client = try Peer(home, ["serve", home.path, home.keyFile, "3000"])

@@ -15,7 +15,18 @@ struct CommandDefinition {
     words = ["coffer"] + names
     self.type = type
     let idle = (type as? any Command.Type)?.idleOptions ?? []
-    arguments = try ArgumentDefinition.all(of: type).filter { !idle.contains($0.name ?? "") }
+    arguments = try ArgumentDefinition.all(of: Self.alone(type)).filter { !idle.contains($0.name ?? "") }
+  }
+
+  /// What has the arguments of `type`. A family has none of its own, and the parser would describe all of its commands with it.
+  private static func alone(_ type: any ParsableCommand.Type) -> any ParsableCommand.Type {
+    guard !type.configuration.subcommands.isEmpty else { return type }
+    return type.configuration.version.isEmpty ? Family.self : VersionedFamily.self
+  }
+
+  private struct Family: ParsableCommand {}
+  private struct VersionedFamily: ParsableCommand {
+    static let configuration = CommandConfiguration(version: CofferCommand.configuration.version)
   }
 
   var configuration: CommandConfiguration { type.configuration }

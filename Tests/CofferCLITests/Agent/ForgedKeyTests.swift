@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// An agent has a vault open, and somebody who was removed from it can write its file.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct ForgedKeyTests {
   /// The home of a vault that all kinds of slots open, the way in of each, and two states of its file: the genuine one, of epoch
   /// 2, and one of the removed member's making, of epoch 3.

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferCLI
 
 /// Who speaks to the program over the agent's socket and is no friend: in the agent's place, and in a client's.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct HostilePeerTests {
   /// Somebody who listens where the agent would, and does one thing to whoever connects.
   private final class FalseAgent: Sendable {

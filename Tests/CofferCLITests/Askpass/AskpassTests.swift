@@ -7,7 +7,7 @@ import Testing
 @testable import CofferTerminal
 
 /// Programs that ask where no terminal is.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct AskpassTests {
   private let passphrase = "plum 100% sofa kité"
 

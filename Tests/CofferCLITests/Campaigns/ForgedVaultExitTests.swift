@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A sample of forged vaults through the real command: what each exits with, and that the vault itself is read before and after.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct ForgedVaultExitTests {
   private static let vault = "data/vault.sqlite"
 

@@ -7,7 +7,7 @@ import Testing
 @testable import CofferTerminal
 
 /// Programs that do not do their part.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct BoundedCommandTests {
   /// As the program does when it starts.
   init() { signal(SIGPIPE, SIG_IGN) }

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// How a value gets to a clipboard and leaves it, with a program of the test's own as the clipboard.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct ClipboardTests {
   @Test func `a value is copied and not printed, and is cleared when its time is over`() throws {
     let fake = try FakeClipboard()

@@ -171,7 +171,7 @@ struct AuthCommandTests {
     "oauth.token-endpoint", "oauth.revocation-endpoint", "oauth.client", "oauth.scope", "oauth.secret-in-body", "secret-service",
   ]
 
-  @Test(arguments: believed)
+  @Test(.tags(.process), .wholeRun, arguments: believed)
   func `what Coffer believes of an item is said by no option, no form and no import`(attribute: String) throws {
     let home = try Home.withVault()
     try home.transcript("vault set x --attribute \(attribute)=token", in: "v", err: "are reserved", exit: 64)

@@ -26,7 +26,7 @@ struct InstallCommandTests {
     try #require(copied.status == 0, "\(copied.err)")
   }
 
-  @Test(.tags(.process), .defaultRun)
+  @Test(.tags(.process), .wholeRun)
   func `the program and its names are put in place, again and again, and work from there`() throws {
     let home = try Home.withVault()
     let bin = home.path + "/prefix/bin"

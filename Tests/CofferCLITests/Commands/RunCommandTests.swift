@@ -82,7 +82,7 @@ struct RunCommandTests {
     #expect(!change.out.hasPrefix("0\n") && change.out.hasSuffix("hunter2"), "\(change)")
   }
 
-  @Test(arguments: ["", "--mask "])
+  @Test(.tags(.process), .wholeRun, arguments: ["", "--mask "])
   func `a reference that is missing, ambiguous, expired or locked stops before the command starts`(mask: String) throws {
     let home = try home()
     let run = { (reference: String) in "run \(mask)-e A=coffer://github/ada -e B=\(reference) -- touch \(home.path)/started" }
@@ -167,7 +167,7 @@ struct RunCommandTests {
     }
   }
 
-  @Test
+  @Test(.tags(.process), .wholeRun)
   func `with --mask a signal that comes before coffer knows that the command runs goes to it, closed pipes too`() throws {
     let home = try home()
     for (signal, number) in [("PIPE", 13), ("TERM", 15)] {
@@ -272,7 +272,7 @@ struct RunCommandTests {
     #expect(gone.out == "y\n3\n" || gone.out == "y\n141\n", "\(gone)")
   }
 
-  @Test(arguments: ["", "--mask "])
+  @Test(.tags(.process), .wholeRun, arguments: ["", "--mask "])
   func `the command cannot read again what unlocks the vault, on whatever descriptor and by whatever name it came`(mask: String)
     throws
   {

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferTerminal
 
 /// What `coffer credential` answers, protocol by protocol.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct CredentialFaceTests {
   private func object(_ answer: Home.Answer) throws -> [String: Any] {
     try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any], "\(answer.err)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct GitCredentialTests {
   private static let place = "protocol=https\nhost=example.com\n"
 

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferCLI
 
 /// What `coffer doctor` finds beside single files: other vaults, agents, owners, limits.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct DoctorBranchTests {
   private struct Finding: Decodable { let check: String, severity: String, what: String, place: String?, cure: String }
   private struct Report: Decodable { let findings: [Finding] }

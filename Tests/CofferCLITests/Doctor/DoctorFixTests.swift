@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What other programs keep in the clear moves into the vault, and nothing is lost on the way.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct DoctorFixTests {
   private func home() throws -> Home {
     let home = try Home.sound()

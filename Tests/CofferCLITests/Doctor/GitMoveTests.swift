@@ -6,7 +6,7 @@ import Testing
 @testable import CofferCLI
 
 /// After `doctor --fix` git finds each credential that it found before, wherever that is now.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct GitMoveTests {
   /// A home whose git asks its own helper `store`; the test is skipped where there is no git.
   private func home(_ helper: String = "store") throws -> Home {

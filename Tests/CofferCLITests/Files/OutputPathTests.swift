@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct OutputPathTests {
   /// Runs `coffer` in the home's own folder.
   private func here(_ home: Home, _ line: String, in input: String = "") throws -> (status: Int32, out: String, err: String)? {

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferTerminal
 
 /// Imports at the shell, of files that the real programs make where they are installed.
-@Suite(.tags(.process), .defaultRun) struct ImportProgramTests {
+@Suite(.tags(.process), .wholeRun) struct ImportProgramTests {
   @Test func `every fixture comes in at the shell, without a word of what it is of`() throws {
     func names(_ answer: Home.Answer) -> [String] {
       answer.out.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }.sorted()

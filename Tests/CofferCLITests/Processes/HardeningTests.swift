@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct HardeningTests {
   @Test
   func `while it asks, the process can leave no core, gain no rights and be read by nobody`() throws {

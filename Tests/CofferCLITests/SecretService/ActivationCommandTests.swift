@@ -18,7 +18,7 @@ import Testing
     #expect(ActivationCommand.text(["/usr/bin/env", "A=b", "secret-service"]) == "/usr/bin/env A=b secret-service")
   }
 
-  @Test(.tags(.process), .defaultRun) func `the bus starts the very program with the very words, whatever is in them`() throws {
+  @Test(.tags(.process), .wholeRun) func `the bus starts the very program with the very words, whatever is in them`() throws {
     let home = try Home()
     let script = "#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\" >'\(home.path)/words'\n"
     let program = try home.file("it's a \"b\" \\c 50%f $HOME caf\u{E9}/program", script, mode: 0o700)

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The commands on a vault that is on a server.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct SharedPlaceTests {
   @Test
   func `items are stored, read, found, renamed, brought back and removed as in a file`() throws {

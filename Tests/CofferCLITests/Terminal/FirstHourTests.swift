@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What a new user is told at a terminal.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct FirstHourTests {
   @Test
   func `init says what the passphrase is for, offers a recovery code and names the next step`() throws {

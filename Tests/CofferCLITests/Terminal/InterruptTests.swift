@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Control-C and a closed window, while a long work is told of and while a pager shows a list.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct InterruptTests {
   /// A home with enough items for a work that takes its time and a list that is longer than the screen.
   private static func home(items: Int) throws -> Home {

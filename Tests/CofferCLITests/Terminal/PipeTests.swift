@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A pipe gets what it always got: no header, no sign, no color, no time of the day where a date was.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct PipeTests {
   /// Commands with all that they answered before anything was drawn for terminals. `2>` is standard error, `<` what is read.
   private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

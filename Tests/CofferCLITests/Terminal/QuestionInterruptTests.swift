@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// Control-C, control-D and a closed window at the questions of the commands: nothing has been done yet, and nothing is.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct QuestionInterruptTests {
   /// A command, and the end of its question.
   struct Asked {

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 /// What a person types opens the vault for the next command too, and may be typed three times.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct AskedOnceTests {
   private let passphrase = "plum sofa kite unit"
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What becomes of a new key file when what it was written for fails.
-@Suite(.tags(.kill, .process), .defaultRun)
+@Suite(.tags(.kill, .process), .wholeRun)
 struct NewKeyFileTests {
   private func injecting(_ calls: [String], _ path: String) -> [String] {
     ["-P", path] + ["-e", "trace=pwrite64,fdatasync"] + calls.flatMap { ["-e", "inject=\($0)"] }

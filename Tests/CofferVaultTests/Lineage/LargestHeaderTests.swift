@@ -10,7 +10,7 @@ import Testing
 @testable import CofferVaultFormat
 
 /// A vault with as many slots, the longest labels and as many epochs as a header can have.
-@Suite(.tags(.process), .defaultRun)
+@Suite(.tags(.process), .wholeRun)
 struct LargestHeaderTests {
   private static let name = ItemName(sealed: "svc", "target")
   private static let epoch: UInt64 = 2_001

@@ -118,7 +118,7 @@ import Testing
       friend: [.rolledBack, .forked, .rolledBack, .unproven], owner: .rolledBack),
   ]
 
-  @Test(.tags(.process), .defaultRun)
+  @Test(.tags(.process), .wholeRun)
   func `who forges a vault is refused by both readers for the same reason, and the stated limit is where it is said`() throws {
     let scene = try Scene()
     let pins = try KeptFiles(scene.pins)

@@ -47,7 +47,7 @@ struct HistoryCommandTests {
     try home.transcript("vault history nobody", err: "the vault has no such item", exit: 1)
   }
 
-  @Test
+  @Test(.tags(.process), .wholeRun)
   func `ten former values are kept unless an option or a setting says otherwise`() throws {
     let home = try Home.withVault()
     for value in 1...13 { try home.transcript("vault set a", in: "\(value)") }
@@ -173,7 +173,7 @@ struct HistoryCommandTests {
     #expect(try records(home) == empty && list("vault deleted", in: home).isEmpty)
   }
 
-  @Test
+  @Test(.tags(.process), .wholeRun)
   func `erase and delete --forever remove also what was deleted before and can be brought back`() throws {
     let home = try home()
     try home.transcript("vault delete github --forever")

@@ -144,7 +144,9 @@ struct MergeCommandTests {
     try here.transcript("--vault \(here.path)/older vault get a", out: "old", err: "a copy of vault")
   }
 
-  @Test(arguments: ["vault merge FILE --other-key-file KEY", "vault import FILE --other-key-file KEY --on-duplicate skip"])
+  @Test(
+    .tags(.process), .wholeRun,
+    arguments: ["vault merge FILE --other-key-file KEY", "vault import FILE --other-key-file KEY --on-duplicate skip"])
   func `a copy under an older key is taken over only if somebody says so, and one of another history never`(line: String) throws {
     let here = try Home.withVault()
     try here.transcript("vault set a", in: "old")

@@ -160,7 +160,7 @@ struct PinCommandTests {
       exit: 66)
   }
 
-  @Test
+  @Test(.tags(.process), .wholeRun)
   func `eight processes write at once, and nobody is ever told of a rollback`() throws {
     let home = try Home.withVault()
     let writers = try (1...8).map { writer in

@@ -158,7 +158,7 @@ struct SlotCommandTests {
     #expect(try epoch(home) == 2)
   }
 
-  @Test
+  @Test(.tags(.process), .wholeRun)
   func `the passphrase changes with the old one or a recovery code, and the old one opens nothing`() throws {
     let (home, spoken) = try Home.withPassphrase("correct horse")
     let old = try home.file("old", "correct horse\n")
@@ -189,7 +189,7 @@ struct SlotCommandTests {
       "vault passphrase --passphrase-file - --new-passphrase-file -", in: "x", err: "would come from standard input", exit: 64)
   }
 
-  @Test
+  @Test(.tags(.process), .wholeRun)
   func `at a terminal the new passphrase is asked for twice and never shown`() throws {
     let (home, _) = try Home.withPassphrase("correct horse")
     let terminal = try PseudoTerminal()
@@ -206,7 +206,7 @@ struct SlotCommandTests {
     try home.transcript("vault list --passphrase-file \(try home.file("new", "plum sofa kite unit"))")
   }
 
-  @Test
+  @Test(.tags(.process), .wholeRun)
   func `a slot of a passphrase and a key file keeps its key file when the passphrase changes`() throws {
     let home = try Home.withVault()
     let pass = try home.file("pass", "correct horse")
