@@ -67,22 +67,11 @@ enum DetachedAgent {
   }
 
   private static func spawn(_ arguments: [String], _ ready: Int32, _ context: Context) throws -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    // First, since the pipe may have the number of a standard stream that was closed.
-    posix_spawn_file_actions_adddup2(&actions, ready, 3)
-    for descriptor in 0..<Int32(2) { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0) }
-    // Until it is ready, it says there what keeps it from being so.
-    posix_spawn_file_actions_adddup2(&actions, 3, STDERR_FILENO)
     let environment = ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
-    var child: pid_t = 0
-    let status = SpawnAttributes.lend(endingOn: [], newSession: true) { attributes in
-      CStrings.lend(["coffer"] + arguments) { argv in
-        CStrings.lend(environment) { posix_spawn(&child, SecondProcess.executable, &actions, attributes, argv, $0) }
-      }
-    }
-    guard status == 0 else { throw StoreError(errno: status, "start the agent", place: FilePath(SecondProcess.executable)) }
-    return child
+    // Until it is ready, it says on standard error what keeps it from being so.
+    var child = SecondProcess.child(
+      arguments, environment, [0: .null, 1: .null, 2: .descriptor(ready), 3: .descriptor(ready)])
+    (child.deadly, child.hasOwnSession) = ([], true)
+    return try child.start { StoreError(errno: $0, "start the agent", place: FilePath(SecondProcess.executable)) }
   }
 }

@@ -24,8 +24,14 @@ struct ClipboardKeeper {
   /// pipe is closed, by ``begin()`` or by the end of this process.
   init(_ tool: ClipboardTool, _ seconds: Int) throws {
     let (task, ready) = (try Pipe(), try Pipe())
-    let words = ["coffer", ClipboardKeeperCommand.configuration.commandName ?? "", tool.rawValue, "\(seconds)"]
-    child = try Self.spawn(words, task.reading, ready.writing)
+    var keeper = SecondProcess.child(
+      [ClipboardKeeperCommand.configuration.commandName ?? "", tool.rawValue, "\(seconds)"],
+      ProcessEnvironment.entries(BoundedCommand.inherited),
+      [0: .null, 1: .null, 2: .null, Self.task: .descriptor(task.reading), Self.ready: .descriptor(ready.writing)])
+    (keeper.deadly, keeper.hasOwnSession) = ([], true)
+    child = try keeper.start {
+      StoreError(errno: $0, "start the process that clears the clipboard", place: FilePath(SecondProcess.executable))
+    }
     ready.closeWriting()
     task.closeReading()
     var waiting = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
@@ -54,31 +60,6 @@ struct ClipboardKeeper {
   func clearNow() {
     kill(child, SIGTERM)
     pipe.closeWriting()
-  }
-
-  private static func spawn(_ words: [String], _ task: Int32, _ ready: Int32) throws -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    // By way of numbers above both, since either may be the other's target.
-    let free = max(task, ready, Self.ready) + 1
-    posix_spawn_file_actions_adddup2(&actions, task, free)
-    posix_spawn_file_actions_adddup2(&actions, ready, free + 1)
-    posix_spawn_file_actions_adddup2(&actions, free, Self.task)
-    posix_spawn_file_actions_adddup2(&actions, free + 1, Self.ready)
-    for descriptor in 0..<Int32(3) { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0) }
-    var child: pid_t = 0
-    let status = SpawnAttributes.lend(endingOn: [], newSession: true) { attributes in
-      CStrings.lend(words) { argv in
-        CStrings.lend(ProcessEnvironment.entries(BoundedCommand.inherited)) { envp in
-          posix_spawn(&child, SecondProcess.executable, &actions, attributes, argv, envp)
-        }
-      }
-    }
-    guard status == 0 else {
-      throw StoreError(errno: status, "start the process that clears the clipboard", place: FilePath(SecondProcess.executable))
-    }
-    return child
   }
 }
 

@@ -165,17 +165,8 @@ struct UnlockingStarter: Sendable {
     let program = prompt ?? ProcessEnvironment.value("COFFER_ASKPASS") ?? ""
     environment.append(ByteWord("COFFER_ASKPASS=\(mayAsk ? program : "")"))
     environment.append(ByteWord("SSH_ASKPASS_REQUIRE=\(mayAsk ? "force" : "never")"))
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for descriptor in 0..<Int32(2) { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0) }
-    var child: pid_t = 0
-    let code = SpawnAttributes.lend(newSession: true) { attributes in
-      CStrings.lend(["coffer", "unlock", "--quiet"]) { argv in
-        CStrings.lend(environment) { posix_spawn(&child, SecondProcess.executable, &actions, attributes, argv, $0) }
-      }
-    }
-    guard code == 0 else { throw StoreError(errno: code, "start coffer unlock", place: FilePath(SecondProcess.executable)) }
-    return child
+    var child = SecondProcess.child(["unlock", "--quiet"], environment, [0: .null, 1: .null])
+    child.hasOwnSession = true
+    return try child.start { StoreError(errno: $0, "start coffer unlock", place: FilePath(SecondProcess.executable)) }
   }
 }

@@ -26,7 +26,7 @@ struct CommandDefinition {
 
   private struct Family: ParsableCommand {}
   private struct VersionedFamily: ParsableCommand {
-    static let configuration = CommandConfiguration(version: CofferCommand.configuration.version)
+    static let configuration = CommandConfiguration(version: "coffer")
   }
 
   var configuration: CommandConfiguration { type.configuration }

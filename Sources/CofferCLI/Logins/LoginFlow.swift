@@ -73,22 +73,13 @@ struct LoginFlow {
 /// A program that goes on beside this one, and of which nobody waits for an answer.
 enum BackgroundProgram {
   static func start(_ program: String, _ argument: String) {
-    // Through env(1), which looks along PATH; setsid(1) so that control-C here does not end it.
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for descriptor in 0...2 as ClosedRange<Int32> {
-      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
-    }
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    posix_spawnattr_setpgroup(&attributes, 0)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
-    var words: [UnsafeMutablePointer<CChar>?] = [strdup(program), strdup(argument), nil]
-    defer { for word in words { free(word) } }
-    var process = pid_t()
     // Without a browser the person opens the page; the address stands on the screen.
-    _ = posix_spawnp(&process, program, &actions, &attributes, &words, environ)
+    let file: ByteWord
+    do { file = try Executable.find(ByteWord(program), path: ProcessEnvironment.word("PATH")) } catch { return }
+    // In a session of its own, so that control-C here does not end it.
+    var child = Child(
+      file, [ByteWord(program), ByteWord(argument)], .inherited(ChildEnvironment()), [0: .null, 1: .null, 2: .null])
+    child.hasOwnSession = true
+    _ = child.spawn()
   }
 }

@@ -45,26 +45,22 @@ struct Launch {
   /// - Parameter signals: the mask that the command starts with.
   func start(output: Int32, messages: Int32, signals: sigset_t) throws -> pid_t {
     let executable = try executable
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-    posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO)
-    for (file, target) in files { posix_spawn_file_actions_adddup2(&actions, file.descriptor, target) }
     Hardening.restoreMask()
-    var child: pid_t = 0
-    func spawn(_ file: ByteWord, _ words: [ByteWord]) -> Int32 {
-      // Our own SIGPIPE stays ignored: one that waits to be handed on would be lost with a change of what it does.
-      SpawnAttributes.lend(blocking: signals, endingOn: Hardening.deadlyWrites.filter { !Hardening.inheritsIgnored.contains($0) })
-      { attributes in
-        CStrings.lend(words) { argv in
-          environment.lend { envp in file.withCString { posix_spawn(&child, $0, &actions, attributes, argv, envp) } }
-        }
-      }
+    let (child, code) = child(executable, words, output, messages, signals).spawn()
+    if code == ENOEXEC {
+      return try self.child(Self.shell, [Self.shell, executable] + words.dropFirst(), output, messages, signals)
+        .start { Executable.failure(words[0], $0) }
     }
-    var code = spawn(executable, words)
-    if code == ENOEXEC { code = spawn(Self.shell, [Self.shell, executable] + words.dropFirst()) }
     guard code == 0 else { throw Executable.failure(words[0], code) }
+    return child
+  }
+
+  private func child(_ file: ByteWord, _ words: [ByteWord], _ output: Int32, _ messages: Int32, _ signals: sigset_t) -> Child {
+    var child = Child(file, words, .inherited(environment), [1: .descriptor(output), 2: .descriptor(messages)])
+    for (file, target) in files { child.streams[target] = .descriptor(file.descriptor) }
+    child.blocked = signals
+    // Our own SIGPIPE stays ignored: one that waits to be handed on would be lost with a change of what it does.
+    child.deadly = Hardening.deadlyWrites.filter { !Hardening.inheritsIgnored.contains($0) }
     return child
   }
 
@@ -89,25 +85,11 @@ struct CapturedCommand: ~Copyable {
   static func run(_ words: [String]) throws -> CapturedCommand {
     let executable = try Executable.find(ByteWord(words[0]), path: ProcessEnvironment.word("PATH"))
     let (output, notes) = (try Pipe(), try Pipe())
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    // Through a number that is neither, because a pipe's end may have the very number that the other one gets.
-    let free = max(output.writing, notes.writing, notesDescriptor) + 1
-    posix_spawn_file_actions_adddup2(&actions, notes.writing, free)
-    posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
-    posix_spawn_file_actions_adddup2(&actions, free, notesDescriptor)
-    posix_spawn_file_actions_addclose(&actions, free)
-    var child: pid_t = 0
-    let code = SpawnAttributes.lend { attributes in
-      CStrings.lend(words) { argv in
-        ChildEnvironment().lend { envp in
-          executable.withCString { posix_spawn(&child, $0, &actions, attributes, argv, envp) }
-        }
-      }
-    }
-    guard code == 0 else { throw Executable.failure(ByteWord(words[0]), code) }
+    let streams: [Int32: Child.Stream] = [
+      0: .null, 1: .descriptor(output.writing), notesDescriptor: .descriptor(notes.writing),
+    ]
+    let child = try Child(executable, words.map { ByteWord($0) }, .inherited(ChildEnvironment()), streams)
+      .start { Executable.failure(ByteWord(words[0]), $0) }
     output.closeWriting()
     notes.closeWriting()
     do {

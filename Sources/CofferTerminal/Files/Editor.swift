@@ -77,13 +77,9 @@ package enum Editor {
   ///
   /// - Returns: the status as a shell tells it.
   private static func start(_ line: String, _ file: String) throws -> Int32 {
-    var child: pid_t = 0
-    let code = SpawnAttributes.lend { attributes in
-      CStrings.lend(["/bin/sh", "-c", "exec \(line)", "coffer", file]) { argv in
-        ChildEnvironment().lend { posix_spawn(&child, "/bin/sh", nil, attributes, argv, $0) }
-      }
-    }
-    guard code == 0 else { throw StoreError(errno: code, "start the editor", place: "/bin/sh") }
+    let words: [ByteWord] = ["/bin/sh", "-c", ByteWord("exec \(line)"), "coffer", ByteWord(file)]
+    let child = try Child("/bin/sh", words, .inherited(ChildEnvironment()))
+      .start { StoreError(errno: $0, "start the editor", place: "/bin/sh") }
     return try Ending(of: child).status
   }
 }

@@ -49,26 +49,11 @@ package struct BoundedCommand: ~Copyable {
 
   private static func start(_ words: [String], _ input: Int32, _ output: Int32?) throws -> pid_t {
     let executable = try Executable.find(ByteWord(words[0]), path: ProcessEnvironment.word("PATH"))
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-    if let output {
-      posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-    } else {
-      posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-    }
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-    var child: pid_t = 0
-    let code = SpawnAttributes.lend(newSession: true) { attributes in
-      CStrings.lend(words) { argv in
-        CStrings.lend(ProcessEnvironment.entries(inherited)) { envp in
-          executable.withCString { posix_spawn(&child, $0, &actions, attributes, argv, envp) }
-        }
-      }
-    }
-    guard code == 0 else { throw Executable.failure(ByteWord(words[0]), code) }
-    return child
+    var child = Child(
+      executable, words.map { ByteWord($0) }, .exactly(ProcessEnvironment.entries(inherited)),
+      [0: .descriptor(input), 1: output.map(Child.Stream.descriptor) ?? .null, 2: .null])
+    child.hasOwnSession = true
+    return try child.start { Executable.failure(ByteWord(words[0]), $0) }
   }
 
   /// What goes to and fro until a deadline.

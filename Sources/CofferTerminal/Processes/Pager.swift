@@ -63,18 +63,8 @@ package enum Pager {
   private static func start(_ pager: String, _ input: Int32) throws -> pid_t {
     var environment = ChildEnvironment()
     if ProcessEnvironment.word("LESS") == nil { try environment.set("LESS", usualOptions) }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-    var child: pid_t = 0
-    let code = SpawnAttributes.lend { attributes in
-      CStrings.lend(["/bin/sh", "-c", pager]) { argv in
-        environment.lend { posix_spawn(&child, "/bin/sh", &actions, attributes, argv, $0) }
-      }
-    }
-    guard code == 0 else { throw StoreError(errno: code, "start the pager", place: "/bin/sh") }
-    return child
+    return try Child("/bin/sh", ["/bin/sh", "-c", ByteWord(pager)], .inherited(environment), [0: .descriptor(input)])
+      .start { StoreError(errno: $0, "start the pager", place: "/bin/sh") }
   }
 }
 

@@ -17,7 +17,9 @@ package enum SecondProcess {
   package static func run(_ arguments: [String], environment: [ByteWord] = Self.environment) throws -> Answer {
     let output = try Pipe()
     let messages = try Pipe()
-    let child = try start(arguments, environment, output: output.writing, messages: messages.writing)
+    let child = try child(
+      arguments, environment, [0: .null, 1: .descriptor(output.writing), 2: .descriptor(messages.writing)]
+    ).start { StoreError(errno: $0, "start a second process", place: FilePath(executable)) }
     output.closeWriting()
     messages.closeWriting()
     // Both are far below a pipe's capacity for the commands of a tour, so one after the other cannot block.
@@ -27,21 +29,9 @@ package enum SecondProcess {
     return Answer(status: try Ending(of: child).status, output: printed, messages: text.trimmedEnd)
   }
 
-  private static func start(_ arguments: [String], _ environment: [ByteWord], output: Int32, messages: Int32) throws -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-    posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO)
-    var child: pid_t = 0
-    let status = SpawnAttributes.lend { attributes in
-      CStrings.lend(["coffer"] + arguments) { argv in
-        CStrings.lend(environment) { posix_spawn(&child, executable, &actions, attributes, argv, $0) }
-      }
-    }
-    guard status == 0 else { throw StoreError(errno: status, "start a second process", place: FilePath(executable)) }
-    return child
+  /// This program, to be started as a child.
+  package static func child(_ arguments: [String], _ environment: [ByteWord], _ streams: [Int32: Child.Stream]) -> Child {
+    Child(ByteWord(executable), (["coffer"] + arguments).map { ByteWord($0) }, .exactly(environment), streams)
   }
 
   #if os(Linux)

@@ -38,7 +38,9 @@ func withWipedScratch<Result: ~Copyable, Failure: Error>(
 /// Lowercase hexadecimal of public bytes, two digits a byte.
 package enum Hex {
   package static func text(_ bytes: some Collection<UInt8>) -> String {
-    String(decoding: bytes.lazy.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
+    var digits: [UInt8] = []
+    for byte in bytes { digits += [digit(byte >> 4), digit(byte & 15)] }
+    return String(decoding: digits, as: UTF8.self)
   }
 
   /// The ASCII digit of a value below 16, without a table, whose cache lines would reveal the digit.
