@@ -45,7 +45,10 @@ struct FuzzTests {
         try $0.put(.set(form("v", metadata), for: name, if: .revision(1)) as ItemChange)
         try $0.put(.move(ItemName(service: "a"), to: ItemName(service: "b").field(named: "f")) as ItemChange)
       },
-      try body(.rehearse) { try $0.put([.set(form("v", metadata), for: name), .remove(ItemName(service: "a"))]) },
+      try body(.rehearse) {
+        let changes: [ItemChange] = try [.set(form("v", metadata), for: name), .remove(ItemName(service: "a"))]
+        try changes.put(in: &$0)
+      },
       try body(.delete) {
         try $0.put(name)
         try $0.put(.absent as WriteCondition)
@@ -136,7 +139,7 @@ struct FuzzTests {
       case .unlock: _ = try fields.credentials()
       case .get, .item: _ = try fields.itemName()
       case .find: _ = try fields.query()
-      case .apply, .rehearse: _ = try fields.changes()
+      case .apply, .rehearse: _ = try [ItemChange].read(from: &fields)
       case .delete:
         _ = try fields.itemName()
         _ = try fields.condition()

@@ -38,7 +38,7 @@ import Testing
     #expect(try client.add([many[1]], duplicates: .replace).replaced == [many[1].name])
     #expect(kind { _ = try client.add([many[1], many[1]], duplicates: .replace) } == .ambiguous)
     // By the program that imports, not by the agent.
-    let entry = try #require(try client.log(limit: 1).last)
+    let entry = try #require(try client.ask(Calls.log, 1).last)
     #expect(entry.event == .itemSet && entry.process == UInt32(getpid()))
   }
 
@@ -151,9 +151,9 @@ import Testing
     try client.set(form("v"), for: ItemName(service: "x"))
     try client.remove(ItemName(service: "x"))
     let vault = try agent.vault()
-    #expect(try client.log() == vault.log(limit: nil) && client.log(limit: 2) == vault.log(limit: 2))
-    #expect(try client.log().count > 2)
-    let said = try client.describe()
+    #expect(try client.ask(Calls.log, nil) == vault.log(limit: nil) && client.ask(Calls.log, 2) == vault.log(limit: 2))
+    #expect(try client.ask(Calls.log, nil).count > 2)
+    let said = try client.ask(Calls.describe)
     #expect(try said.status == vault.status() && said.log == vault.logLength() && said.pin == vault.pinStatus())
     #expect(said.lockedBytes + said.unlockedBytes > 0)
   }

@@ -53,11 +53,11 @@ import Testing
     #expect(hot > 100)
   }
 
-  @Test func `a helper's name is hot, and a word that is not text is not`() {
+  @Test func `a helper's name is hot, and a word that is not text is not`() throws {
     func command(_ words: ByteWord...) -> (any HotCommand)? { HotWords.command(words) }
     #expect(command("/bin/git-credential-coffer", "get") is CredentialGitCommand)
     #expect(command("coffer-askpass", "-word?") is CredentialAskpassCommand)
-    let bytes: [CChar] = [-1, 0]
-    #expect(command("coffer", "get", bytes.withUnsafeBufferPointer { ByteWord($0.baseAddress ?? UnsafePointer(bytes)) }) == nil)
+    let notText = ([-1, 0] as [CChar]).withUnsafeBufferPointer { $0.baseAddress.map { ByteWord($0) } }
+    #expect(try command("coffer", "get", #require(notText)) == nil)
   }
 }

@@ -4,32 +4,9 @@ package import CofferVault
 
 /// The vault as a whole: its description, export and import.
 extension AgentClient {
-  /// The newest `limit` entries of the vault's log, or all, the newest last.
-  package func log(limit: Int? = nil) throws(StoreError) -> [VaultLogEntry] {
-    try askForPages(.log) { (writer) throws(StoreError) in
-      try writer.put(limit != nil)
-      if let limit { try writer.put(UInt64(clamping: limit)) }
-    } element: { (fields) throws(StoreError) in
-      try fields.logEntry()
-    }
-  }
-
-  /// The description of the vault.
-  package func describe() throws(StoreError) -> HeldVaultDescription {
-    try ask(.describe, isWrite: false) { (_) throws(StoreError) in
-    } answer: { (fields) throws(StoreError) in
-      try fields.vaultDescription()
-    }
-  }
-
   /// The content of `names`, of expired items too, of one moment.
   package func contents(of names: [ItemName]) throws(StoreError) -> [StoredContent] {
-    let contents = try askForPages(.contents) { (writer) throws(StoreError) in
-      try writer.put(UInt32(clamping: names.count))
-      for name in names { try writer.put(name) }
-    } element: { (fields) throws(StoreError) in
-      try fields.content()
-    }
+    let contents = try ask(Calls.contents, names)
     guard contents.count == names.count else { throw FrameReader.malformed("it has a content too many or too few") }
     return contents
   }
@@ -104,7 +81,7 @@ extension AgentClient {
       count += batch.count
     }
     var report = ImportReport()
-    _ = try askForPages(.add, isWrite: !isTrial, within: Self.unlockTime) { (writer) throws(StoreError) in
+    try askForPages(.add, isWrite: !isTrial, within: Self.unlockTime) { (writer) throws(StoreError) in
       try writer.put(UInt64(clamping: items.count))
       try writer.put(duplicates.number)
       try writer.put(UInt32(clamping: keeping))

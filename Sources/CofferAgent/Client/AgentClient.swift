@@ -106,6 +106,30 @@ public final class AgentClient: Sendable {
     }
   }
 
+  /// Asks, and reads the answer.
+  package func ask<each Argument: WireValue, Answer: WireValue>(
+    _ call: Call<Answer, repeat each Argument>, _ arguments: repeat each Argument
+  ) throws(StoreError) -> Answer {
+    var request = try FrameWriter(request: call.request)
+    repeat try (each arguments).put(in: &request)
+    return try ask(request, isWrite: call.effect != .none, line.answerTime) { (fields) throws(StoreError) in
+      try Answer.read(from: &fields)
+    }
+  }
+
+  /// Asks, and reads an answer of several pages.
+  package func ask<each Argument: WireValue, Element: WireValue>(
+    _ call: ListCall<Element, repeat each Argument>, _ arguments: repeat each Argument
+  ) throws(StoreError) -> [Element] {
+    var request = try FrameWriter(request: call.request)
+    repeat try (each arguments).put(in: &request)
+    var list: [Element] = []
+    try askForPages(request, isWrite: call.effect != .none, line.answerTime) { (fields) throws(StoreError) in
+      list.append(try Element.read(from: &fields))
+    }
+    return list
+  }
+
   /// Asks, and reads a single answer.
   func ask<Result>(
     _ request: AgentProtocol.Request, isWrite: Bool, _ put: (inout FrameWriter) throws(StoreError) -> Void,
@@ -126,19 +150,21 @@ public final class AgentClient: Sendable {
     return result
   }
 
-  /// Asks, and reads an answer of several pages.
-  func askForPages<Element>(
+  func askForPages(
     _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
-    _ put: (inout FrameWriter) throws(StoreError) -> Void,
-    element: (inout FrameReader) throws(StoreError) -> Element
-  ) throws(StoreError) -> [Element] {
+    _ put: (inout FrameWriter) throws(StoreError) -> Void, element: (inout FrameReader) throws(StoreError) -> Void
+  ) throws(StoreError) {
     var writer = try FrameWriter(request: request)
     try put(&writer)
-    var elements: [Element] = []
-    try line.exchange(writer, isWrite: isWrite, time ?? line.answerTime) { (fields) throws(StoreError) in
-      let count = try fields.count(ofAtLeast: 1)
-      for _ in 0..<count { elements.append(try element(&fields)) }
+    try askForPages(writer, isWrite: isWrite, time ?? line.answerTime, element: element)
+  }
+
+  private func askForPages(
+    _ request: consuming FrameWriter, isWrite: Bool, _ time: Duration,
+    element: (inout FrameReader) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try line.exchange(request, isWrite: isWrite, time) { (fields) throws(StoreError) in
+      for _ in 0..<(try fields.count(ofAtLeast: 1)) { try element(&fields) }
     }
-    return elements
   }
 }

@@ -8,21 +8,12 @@ extension AgentStore {
 
   /// The version of the item `name`, of an expired one too; `.absent` where there is none.
   public func version(of name: String) throws(StoreError) -> RecordVersion {
-    try client.ask(.version, isWrite: false) { (writer) throws(StoreError) in
-      try writer.put(service)
-      try writer.put(name)
-    } answer: { (fields) throws(StoreError) in
-      try fields.version()
-    }
+    try client.ask(Calls.version, service, name)
   }
 
   /// The items that a logout removes, expired ones too, with their versions.
   public func sessionItems() throws(StoreError) -> [String: RecordVersion] {
-    let items = try client.askForPages(.marked) { (writer) throws(StoreError) in
-      try writer.put(service)
-    } element: { (fields) throws(StoreError) in
-      (name: try fields.text(), version: try fields.version())
-    }
+    let items = try client.ask(Calls.marked, service)
     return Dictionary(items.map { ($0.name, $0.version) }) { $1 }
   }
 }

@@ -48,25 +48,14 @@ public final class AgentStore: Store {
 
   /// Several values from one moment.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
-    let readings = try client.askForPages(.load) { (writer) throws(StoreError) in
-      try writer.put(service)
-      try writer.put(UInt32(clamping: names.count))
-      for name in names { try writer.put(name) }
-    } element: { (fields) throws(StoreError) in
-      try fields.reading()
-    }
+    let readings = try client.ask(Calls.load, service, names)
     guard readings.count == names.count else { throw FrameReader.malformed("it has an answer too many or too few") }
     return readings
   }
 
   /// Whether there is an item `name`, expired or not.
   public func contains(_ name: String) throws(StoreError) -> Bool {
-    try client.ask(.contains, isWrite: false) { (writer) throws(StoreError) in
-      try writer.put(service)
-      try writer.put(name)
-    } answer: { (fields) throws(StoreError) in
-      try fields.flag()
-    }
+    try client.ask(Calls.contains, service, name)
   }
 
   /// The accounts of the service's items, ascending.
@@ -124,9 +113,6 @@ public final class AgentStore: Store {
 
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
-    try client.ask(.forget, isWrite: true) { (writer) throws(StoreError) in
-      try writer.put(transaction)
-    } answer: { (_) throws(StoreError) in
-    }
+    _ = try client.ask(Calls.forget, transaction)
   }
 }

@@ -1,47 +1,20 @@
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 
+// An import comes in parts.
 extension Conversation {
-  /// Answers a request about the vault as a whole: its description, export and import.
-  func answerTransfer(
-    _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
-  ) throws(AnswerFailure) {
-    switch request {
-    case .log:
-      let limit = try arguments(of: frame) { (fields) throws(StoreError) in try fields.flag() ? fields.number(UInt64.self) : nil }
-      let entries = try withVault { (vault) throws(StoreError) in try vault.log(limit: limit.map { Int(clamping: $0) }) }
-      try pages(of: entries, on: socket) { (entry, writer) throws(StoreError) in try writer.put(entry) }
-    case .describe:
-      try checked { () throws(StoreError) in try frame.noArguments() }
-      let description = try withVault { (vault) throws(StoreError) in
-        let memory = SecretMemory.report
-        return HeldVaultDescription(
-          status: try vault.status(), pin: try vault.pinStatus(), log: try vault.logLength(), lockedBytes: memory.lockedBytes,
-          unlockedBytes: memory.unlockedBytes)
-      }
-      try done(on: socket) { (writer) throws(StoreError) in try writer.put(description) }
-    case .contents:
-      let names = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemNames() }
-      let contents = try withVault { (vault) throws(StoreError) in
-        try vault.contents(of: names, mostBytes: AgentProtocol.mostLoaded)
-      }
-      try pages(of: contents, on: socket) { (content, writer) throws(StoreError) in try writer.put(content) }
-    case .stage:
-      let (begins, items) = try arguments(of: frame) { (fields) throws(StoreError) in
-        (try fields.flag(), try fields.importedItems())
-      }
-      if begins { server.staging.leave(&staged) }
-      let bytes = frame.body.count
-      try checked { () throws(StoreError) in try server.staging.take(items, bytes: bytes, into: &staged) }
-      try done(on: socket) { (_) throws(StoreError) in }
-    case .add: try add(frame, on: socket)
-    default: return
+  func stage(_ frame: borrowing Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) {
+    let (begins, items) = try arguments(of: frame) { (fields) throws(StoreError) in
+      (try fields.flag(), try fields.importedItems())
     }
+    if begins { server.staging.leave(&staged) }
+    let bytes = frame.body.count
+    try checked { () throws(StoreError) in try server.staging.take(items, bytes: bytes, into: &staged) }
+    try done(on: socket) { (_) throws(StoreError) in }
   }
 
-  private func add(_ frame: borrowing Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) {
+  func add(_ frame: borrowing Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) {
     let (count, policy, keeping, isTrial) = try arguments(of: frame) { (fields) throws(StoreError) in
       (
         try fields.number(UInt64.self), try DuplicatePolicy(number: fields.number()), Int(try fields.number(UInt32.self)),

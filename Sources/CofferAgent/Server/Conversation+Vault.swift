@@ -9,143 +9,75 @@ extension Conversation {
   ) throws(AnswerFailure) {
     switch request {
     case .greet, .status, .unlock, .lock, .stop, .watch: return
-    case .get:
-      let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
-      let form = try withVault { (vault) throws(StoreError) in try vault.get(name) }
-      try done(on: socket) { (writer) throws(StoreError) in try writer.put(form) }
-    case .item:
-      let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
-      let item = try withVault { (vault) throws(StoreError) in try vault.item(name) }
-      try pages(of: item.map { [$0] } ?? [], on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
-    case .find:
-      let query = try arguments(of: frame) { (fields) throws(StoreError) in try fields.query() }
-      let found = try withVault(isUse: query.isUse) { (vault) throws(StoreError) in try vault.find(query) }
-      try pages(of: 0..<found.count, on: socket) { (position, writer) throws(StoreError) in
-        try found.withDescription(at: position) { (raw) throws(StoreError) in try writer.put(prefixed: raw) }
-      }
-    case .apply:
-      let changes = try arguments(of: frame) { (fields) throws(StoreError) in try fields.changes() }
-      let items = try change(on: socket) { (vault) throws(StoreError) in try vault.apply(changes) }
-      try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
-    case .rehearse:
-      let changes = try arguments(of: frame) { (fields) throws(StoreError) in try fields.changes() }
-      try withVault { (vault) throws(StoreError) in try vault.rehearse(changes) }
-      try done(on: socket) { (_) throws(StoreError) in }
-    case .delete:
-      let (name, condition, date) = try arguments(of: frame) { (fields) throws(StoreError) in
-        (try fields.itemName(), try fields.condition(), try fields.optionalDate())
-      }
-      let isDone = try change(on: socket) { (vault) throws(StoreError) in
-        try vault.remove(name, if: condition, keptUntil: date)
-      }
-      try done(on: socket) { (writer) throws(StoreError) in try writer.put(isDone) }
-    case .fields:
-      let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
-      let items = try withVault { (vault) throws(StoreError) in try vault.fields(of: name) }
-      try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
-    case .verify:
-      try checked { () throws(StoreError) in try frame.noArguments() }
-      let report = try withVault { (vault) throws(StoreError) in try vault.verify() }
-      try done(on: socket) { (writer) throws(StoreError) in
-        try writer.put(UInt64(clamping: report.records))
-        try writer.put(UInt64(clamping: report.items))
-        try writer.put(UInt64(clamping: report.buckets))
-      }
-    case .log, .describe, .contents, .stage, .add: try answerTransfer(request, frame, on: socket)
-    case .revisions, .revision, .deleted, .revert, .undelete, .prune: try answerFromHistory(request, frame, on: socket)
-    case .load, .contains, .names, .commit, .forget, .version, .marked: try answerFromStore(request, frame, on: socket)
+    case .get: try answer(Calls.get, frame, on: socket)
+    case .item: try answer(Calls.item, frame, on: socket)
+    case .fields: try answer(Calls.fields, frame, on: socket)
+    case .apply: try answer(Calls.apply, frame, on: socket)
+    case .rehearse: try answer(Calls.rehearse, frame, on: socket)
+    case .delete: try answer(Calls.remove, frame, on: socket)
+    case .names: try answer(Calls.names, frame, on: socket)
+    case .revisions: try answer(Calls.revisions, frame, on: socket)
+    case .revision: try answer(Calls.revision, frame, on: socket)
+    case .deleted: try answer(Calls.deleted, frame, on: socket)
+    case .revert: try answer(Calls.revert, frame, on: socket)
+    case .undelete: try answer(Calls.undelete, frame, on: socket)
+    case .prune: try answer(Calls.prune, frame, on: socket)
+    case .load: try answer(Calls.load, frame, on: socket)
+    case .contains: try answer(Calls.contains, frame, on: socket)
+    case .version: try answer(Calls.version, frame, on: socket)
+    case .marked: try answer(Calls.marked, frame, on: socket)
+    case .forget: try answer(Calls.forget, frame, on: socket)
+    case .verify: try answer(Calls.verify, frame, on: socket)
+    case .log: try answer(Calls.log, frame, on: socket)
+    case .describe: try answer(Calls.describe, frame, on: socket)
+    case .contents: try answer(Calls.contents, frame, on: socket)
+    case .find: try find(frame, on: socket)
+    case .commit: try commit(frame, on: socket)
+    case .stage: try stage(frame, on: socket)
+    case .add: try add(frame, on: socket)
     }
   }
 
-  /// Answers a request about what items and fields were.
-  private func answerFromHistory(
-    _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
+  private func answer<each Argument: WireValue, Answer: WireValue>(
+    _ call: Call<Answer, repeat each Argument>, _ frame: borrowing Frame, on socket: borrowing LocalSocket
   ) throws(AnswerFailure) {
-    switch request {
-    case .revisions:
-      let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
-      let revisions = try withVault { (vault) throws(StoreError) in try vault.revisions(of: name) }
-      try pages(of: revisions, on: socket) { (revision, writer) throws(StoreError) in try writer.put(revision) }
-    case .revision:
-      let (name, revision) = try arguments(of: frame) { (fields) throws(StoreError) in
-        (try fields.itemName(), try fields.number(UInt64.self))
-      }
-      let form = try withVault { (vault) throws(StoreError) in try vault.get(name, revision: revision) }
-      try done(on: socket) { (writer) throws(StoreError) in try writer.put(form) }
-    case .deleted:
-      let service = try arguments(of: frame) { (fields) throws(StoreError) in try fields.optionalText() }
-      let items = try withVault { (vault) throws(StoreError) in try vault.deleted(service: service) }
-      try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
-    case .revert:
-      let (name, revision, condition) = try arguments(of: frame) { (fields) throws(StoreError) in
-        (try fields.itemName(), try fields.number(UInt64.self), try fields.condition())
-      }
-      let item = try change(on: socket) { (vault) throws(StoreError) in
-        try vault.revert(name, to: revision, if: condition)
-      }
-      try done(on: socket) { (writer) throws(StoreError) in try writer.put(item) }
-    case .undelete:
-      let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
-      let item = try change(on: socket) { (vault) throws(StoreError) in try vault.undelete(name) }
-      try done(on: socket) { (writer) throws(StoreError) in try writer.put(item) }
-    case .prune:
-      let (rule, name) = try arguments(of: frame) { (fields) throws(StoreError) in
-        (try fields.pruneRule(), try fields.flag() ? try fields.itemName() : nil)
-      }
-      let count = try change(on: socket) { (vault) throws(StoreError) in try vault.prune(rule, of: name) }
-      try done(on: socket) { (writer) throws(StoreError) in try writer.put(UInt64(clamping: count)) }
-    default: return
+    let given = try arguments(of: frame) { (fields) throws(StoreError) in (repeat try (each Argument).read(from: &fields)) }
+    let answer = try perform(call.effect, on: socket) { (vault) throws(StoreError) in try call.work(vault, repeat each given) }
+    try done(on: socket) { (writer) throws(StoreError) in try answer.put(in: &writer) }
+  }
+
+  private func answer<each Argument: WireValue, Element: WireValue>(
+    _ call: ListCall<Element, repeat each Argument>, _ frame: borrowing Frame, on socket: borrowing LocalSocket
+  ) throws(AnswerFailure) {
+    let given = try arguments(of: frame) { (fields) throws(StoreError) in (repeat try (each Argument).read(from: &fields)) }
+    let list = try perform(call.effect, on: socket) { (vault) throws(StoreError) in try call.work(vault, repeat each given) }
+    try pages(of: list, on: socket) { (element, writer) throws(StoreError) in try element.put(in: &writer) }
+  }
+
+  private func perform<Result: Sendable>(
+    _ effect: CallEffect, on socket: borrowing LocalSocket, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
+  ) throws(AnswerFailure) -> Result {
+    effect == .items ? try change(on: socket, body) : try withVault(body)
+  }
+
+  private func find(_ frame: borrowing Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) {
+    let query = try arguments(of: frame) { (fields) throws(StoreError) in try fields.query() }
+    let found = try withVault(isUse: query.isUse) { (vault) throws(StoreError) in try vault.find(query) }
+    try pages(of: 0..<found.count, on: socket) { (position, writer) throws(StoreError) in
+      try found.withDescription(at: position) { (raw) throws(StoreError) in try writer.put(prefixed: raw) }
     }
   }
 
-  /// Answers a request for a store of one service.
-  private func answerFromStore(
-    _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
-  ) throws(AnswerFailure) {
-    switch request {
-    case .load:
-      let (service, names) = try arguments(of: frame) { (fields) throws(StoreError) in (try fields.text(), try fields.texts()) }
-      let readings = try withVault { (vault) throws(StoreError) in
-        try vault.load(names, service: service, mostBytes: AgentProtocol.mostLoaded)
+  private func commit(_ frame: borrowing Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) {
+    let (service, batch) = try arguments(of: frame) { (fields) throws(StoreError) in (try fields.text(), try fields.batch()) }
+    let isDeserted = { [descriptor = socket.descriptor] in LocalSocket.isDeserted(descriptor) }
+    try change(on: socket) { (vault) throws(StoreError) in
+      try vault.commit(batch, service: service) { () throws(StoreError) in
+        // Nobody hears of it: the answer to a client that is gone ends the connection.
+        if isDeserted() { throw TransportFailure.gone.error }
       }
-      try pages(of: readings, on: socket) { (reading, writer) throws(StoreError) in try writer.put(reading) }
-    case .contains:
-      let (service, name) = try arguments(of: frame) { (fields) throws(StoreError) in (try fields.text(), try fields.text()) }
-      let isThere = try withVault { (vault) throws(StoreError) in try vault.contains(name, service: service) }
-      try done(on: socket) { (writer) throws(StoreError) in try writer.put(isThere) }
-    case .names:
-      let (service, prefix) = try arguments(of: frame) { (fields) throws(StoreError) in
-        (try fields.optionalText(), try fields.text())
-      }
-      let names = try withVault { (vault) throws(StoreError) in try vault.names(of: service, prefix: prefix) }
-      try pages(of: names, on: socket) { (name, writer) throws(StoreError) in try writer.put(name) }
-    case .version:
-      let (service, name) = try arguments(of: frame) { (fields) throws(StoreError) in (try fields.text(), try fields.text()) }
-      let version = try withVault { (vault) throws(StoreError) in try vault.version(of: name, service: service) }
-      try done(on: socket) { (writer) throws(StoreError) in try writer.put(version) }
-    case .marked:
-      let service = try arguments(of: frame) { (fields) throws(StoreError) in try fields.text() }
-      let items = try withVault { (vault) throws(StoreError) in try vault.sessionItems(service: service) }
-      try pages(of: items.sorted { $0.key < $1.key }, on: socket) { (item, writer) throws(StoreError) in
-        try writer.put(item.key)
-        try writer.put(item.value)
-      }
-    case .commit:
-      let (service, batch) = try arguments(of: frame) { (fields) throws(StoreError) in (try fields.text(), try fields.batch()) }
-      let isDeserted = { [descriptor = socket.descriptor] in LocalSocket.isDeserted(descriptor) }
-      try change(on: socket) { (vault) throws(StoreError) in
-        try vault.commit(batch, service: service) { () throws(StoreError) in
-          // Nobody hears of it: the answer to a client that is gone ends the connection.
-          if isDeserted() { throw TransportFailure.gone.error }
-        }
-      }
-      try done(on: socket) { (_) throws(StoreError) in }
-    case .forget:
-      let id = try arguments(of: frame) { (fields) throws(StoreError) in try fields.transactionID() }
-      try withVault { (vault) throws(StoreError) in try vault.forget(id) }
-      try done(on: socket) { (_) throws(StoreError) in }
-    default: return
     }
+    try done(on: socket) { (_) throws(StoreError) in }
   }
 
   func arguments<Result: ~Copyable>(

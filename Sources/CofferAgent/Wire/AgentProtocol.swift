@@ -1,7 +1,7 @@
 internal import CofferVault
 
 /// The numbers of the agent's protocol: see the article "The agent".
-enum AgentProtocol {
+package enum AgentProtocol {
   /// The version of the protocol that this build speaks, the first byte of every frame's body.
   static let version: UInt8 = 9
 
@@ -31,7 +31,7 @@ enum AgentProtocol {
   static let mostStaged = 100_000
 
   /// The requests.
-  enum Request: UInt8, CaseIterable {
+  package enum Request: UInt8, CaseIterable {
     case greet = 1
     case status = 2
     case unlock = 3

@@ -54,7 +54,7 @@ extension Frame {
 }
 
 /// A cursor over a frame's body from a peer: every length is checked against the remaining bytes.
-struct FrameReader {
+package struct FrameReader {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
 

@@ -3,7 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 
 /// Builds one frame in guarded memory: its length, then the body.
-struct FrameWriter: ~Copyable {
+package struct FrameWriter: ~Copyable {
   private var bytes: SecretBytes
   private var used: Int
 

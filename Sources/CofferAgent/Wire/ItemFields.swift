@@ -93,11 +93,6 @@ extension FrameWriter {
     }
   }
 
-  mutating func put(_ changes: [ItemChange]) throws(StoreError) {
-    try put(UInt32(clamping: changes.count))
-    for change in changes { try put(change) }
-  }
-
   mutating func put(_ change: ItemChange) throws(StoreError) {
     switch change {
     case .set(let form, let name, let condition, let keeping):
@@ -285,14 +280,6 @@ extension FrameReader {
   }
 
   mutating func texts() throws(StoreError) -> [String] {
-    var texts: [String] = []
-    for _ in 0..<(try countOfNames(ofAtLeast: 4)) { texts.append(try text()) }
-    return texts
-  }
-
-  mutating func changes() throws(StoreError) -> [ItemChange] {
-    var changes: [ItemChange] = []
-    for _ in 0..<(try countOfNames(ofAtLeast: 10)) { changes.append(try change()) }
-    return changes
+    try [String].read(from: &self)
   }
 }

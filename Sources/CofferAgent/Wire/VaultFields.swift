@@ -129,12 +129,6 @@ extension FrameReader {
     }
   }
 
-  mutating func itemNames() throws(StoreError) -> [ItemName] {
-    var names: [ItemName] = []
-    for _ in 0..<(try countOfNames(ofAtLeast: 12)) { names.append(try itemName()) }
-    return names
-  }
-
   mutating func importedItems() throws(StoreError) -> [ImportedItem] {
     var items: [ImportedItem] = []
     for _ in 0..<(try countOfNames(ofAtLeast: 12)) {

@@ -32,7 +32,7 @@ extension Checkup {
   /// False where no agent holds the vault unlocked.
   private func verifiedByAgent() throws -> Bool {
     guard let agent = try context.agent() else { return false }
-    _ = try agent.verify()
+    _ = try agent.ask(Calls.verify)
     return true
   }
 

@@ -8,22 +8,14 @@ internal import CofferVault
 extension VaultItems {
   /// The contents that are known of `name`, the newest first.
   func revisions(of name: ItemName) throws -> [VaultRevision] {
-    try ask { (agent) throws(StoreError) in
-      try agent.revisions(of: name)
-    } or: { (vault) throws(StoreError) in
-      try vault.revisions(of: name)
-    }
+    try ask(Calls.revisions, name)
   }
 
   /// Value and metadata that `name` had at `revision`.
   ///
   /// - Throws: `.notFound` where that content is not kept.
   func value(of name: ItemName, revision: UInt64) throws -> SecretForm {
-    let form = try ask { (agent) throws(StoreError) in
-      try agent.get(name, revision: revision)
-    } or: { (vault) throws(StoreError) in
-      try vault.get(name, revision: revision)
-    }
+    let form = try ask(Calls.revision, name, revision)
     guard let form else {
       throw StoreError(
         .notFound, "its revision \(revision) is not kept", key: name.description,
@@ -34,39 +26,23 @@ extension VaultItems {
 
   /// What can be brought back, by name.
   func deleted(service: String? = nil) throws -> [VaultRevision] {
-    try ask { (agent) throws(StoreError) in
-      try agent.deleted(service: service)
-    } or: { (vault) throws(StoreError) in
-      try vault.deleted(service: service)
-    }
+    try ask(Calls.deleted, service)
   }
 
   /// Stores the content that `name` had at `revision` once more.
   func revert(_ name: ItemName, to revision: UInt64) throws -> VaultItem {
-    try ask { (agent) throws(StoreError) in
-      try agent.revert(name, to: revision)
-    } or: { (vault) throws(StoreError) in
-      try vault.revert(name, to: revision)
-    }
+    try ask(Calls.revert, name, revision, .always)
   }
 
   /// Restores the last deletion of `name`.
   func undelete(_ name: ItemName) throws -> VaultItem {
-    try ask { (agent) throws(StoreError) in
-      try agent.undelete(name)
-    } or: { (vault) throws(StoreError) in
-      try vault.undelete(name)
-    }
+    try ask(Calls.undelete, name)
   }
 
   /// Removes former and deleted contents for good, and returns how many.
   @discardableResult
   func prune(_ rule: PruneRule, of name: ItemName? = nil) throws -> Int {
-    try ask { (agent) throws(StoreError) in
-      try agent.prune(rule, of: name)
-    } or: { (vault) throws(StoreError) in
-      try vault.prune(rule, of: name)
-    }
+    Int(clamping: try ask(Calls.prune, rule, name))
   }
 
   /// The name of a deleted item: the named one, or, without an account, the only one of the service.

@@ -41,20 +41,12 @@ final class VaultItems {
 
   /// Value and metadata of `name`; nil when there is no such item.
   func get(_ name: ItemName) throws -> SecretForm? {
-    try ask { (agent) throws(StoreError) in
-      try agent.get(name)
-    } or: { (vault) throws(StoreError) in
-      try vault.get(name)
-    }
+    try ask(Calls.get, name)
   }
 
   /// All but the value of `name`; nil when there is no such item.
   func item(_ name: ItemName) throws -> VaultItem? {
-    try ask { (agent) throws(StoreError) in
-      try agent.item(name)
-    } or: { (vault) throws(StoreError) in
-      try vault.item(name)
-    }
+    try ask(Calls.item, name).first
   }
 
   /// All but the value of the item that is meant: the named one, or, without an account, the only one of the service.
@@ -179,20 +171,12 @@ final class VaultItems {
 
   /// The services that begin with `prefix`, or the accounts of `service` that do.
   func names(of service: String?, prefix: String = "") throws -> [String] {
-    try ask { (agent) throws(StoreError) in
-      try agent.names(of: service, prefix: prefix)
-    } or: { (vault) throws(StoreError) in
-      try vault.names(of: service, prefix: prefix)
-    }
+    try ask(Calls.names, service, prefix)
   }
 
   /// The fields of an item, by name.
   func fields(of name: ItemName) throws -> [VaultItem] {
-    try ask { (agent) throws(StoreError) in
-      try agent.fields(of: name)
-    } or: { (vault) throws(StoreError) in
-      try vault.fields(of: name)
-    }
+    try ask(Calls.fields, name)
   }
 
   /// Stores `form` under `name` and returns the new listing.
@@ -214,33 +198,42 @@ final class VaultItems {
   /// - Parameter date: until when it can be brought back; nil where nothing of its past is to stay.
   @discardableResult
   func remove(_ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil) throws -> Bool {
-    try ask { (agent) throws(StoreError) in
-      try agent.remove(name, if: condition, keptUntil: date)
-    } or: { (vault) throws(StoreError) in
-      try vault.remove(name, if: condition, keptUntil: date)
-    }
+    try ask(Calls.remove, name, condition, date)
   }
 
   /// Makes all of `changes` in one transaction, or none, and returns the new listing of each item that was set.
   @discardableResult
   func apply(_ changes: [ItemChange]) throws -> [VaultItem] {
-    try ask { (agent) throws(StoreError) in
-      try agent.apply(changes)
-    } or: { (vault) throws(StoreError) in
-      try vault.apply(changes)
-    }
+    try ask(Calls.apply, changes)
   }
 
   /// Makes sure that all of `changes` can be made, room for them included, and makes none.
   func rehearse(_ changes: [ItemChange]) throws {
+    _ = try ask(Calls.rehearse, changes)
+  }
+
+  /// Has the agent do the work of `call`, or does it on the vault that is open here.
+  func ask<each Argument: WireValue, Answer: WireValue>(
+    _ call: Call<Answer, repeat each Argument>, _ arguments: repeat each Argument
+  ) throws -> Answer {
     try ask { (agent) throws(StoreError) in
-      try agent.rehearse(changes)
+      try agent.ask(call, repeat each arguments)
     } or: { (vault) throws(StoreError) in
-      try vault.rehearse(changes)
+      try call.work(vault, repeat each arguments)
     }
   }
 
-  func ask<Result>(
+  func ask<each Argument: WireValue, Element: WireValue>(
+    _ call: ListCall<Element, repeat each Argument>, _ arguments: repeat each Argument
+  ) throws -> [Element] {
+    try ask { (agent) throws(StoreError) in
+      try agent.ask(call, repeat each arguments)
+    } or: { (vault) throws(StoreError) in
+      try call.work(vault, repeat each arguments)
+    }
+  }
+
+  private func ask<Result>(
     _ remote: (AgentClient) throws(StoreError) -> Result, or local: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws -> Result {
     if let agent {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferAgent
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferVault
@@ -28,7 +29,7 @@ struct SlotListCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let slots =
       switch try context.openedVault() {
-      case .byAgent(let agent): try agent.describe().status.slots
+      case .byAgent(let agent): try agent.ask(Calls.describe).status.slots
       case .here(let vault): try vault.slots()
       }
     if options.json { return try Output.line(JSONText.encode(slots.map(SlotJSON.init))) }

@@ -47,7 +47,7 @@ struct VaultStatusCommand: OpeningCommand {
       switch try context.openedVault() {
       case .byAgent(let agent):
         guard let held = try agent.status().unlocked else { throw CredentialSources.nothing(context.places.vault) }
-        (id, description, deleted) = (held, try agent.describe(), try agent.deleted().count)
+        (id, description, deleted) = (held, try agent.ask(Calls.describe), try agent.deleted().count)
       case .here(let vault):
         let memory = SecretMemory.report
         description = HeldVaultDescription(
@@ -149,7 +149,7 @@ extension VaultVerifyCommand {
     case .byAgent(let agent):
       context.spin("Verifying")
       defer { StatusLine.clear() }
-      return try agent.verify()
+      return try agent.ask(Calls.verify)
     case .here(let vault):
       let progress = context.progress(json: options.json, .verifying)
       defer { progress.clear() }
@@ -178,7 +178,7 @@ struct VaultLogCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let entries =
       switch try context.openedVault() {
-      case .byAgent(let agent): try agent.log(limit: limit)
+      case .byAgent(let agent): try agent.ask(Calls.log, limit.map { UInt64(clamping: $0) })
       case .here(let vault): try vault.log(limit: limit)
       }
     if options.json { return try Output.line(JSONText.encode(entries.map(Row.init))) }

@@ -39,7 +39,9 @@ enum AgentParsers {
       return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.itemName() }) { try $1.put($0) }
     case .find: return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.query() }) { try $1.put($0) }
     case .apply, .rehearse:
-      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.changes() }) { try $1.put($0) }
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try [ItemChange].read(from: &fields) }) {
+        try $0.put(in: &$1)
+      }
     case .delete:
       try frame.arguments { (fields) throws(StoreError) in
         _ = (try fields.itemName(), try fields.condition(), try fields.optionalDate())
@@ -86,16 +88,16 @@ enum AgentParsers {
       try frame.arguments { (fields) throws(StoreError) in if try fields.flag() { _ = try fields.number(UInt64.self) } }
       return nil
     case .contents:
-      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.itemNames() }) { names, writer in
-        try writer.put(UInt32(names.count))
-        for name in names { try writer.put(name) }
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try [ItemName].read(from: &fields) }) {
+        try $0.put(in: &$1)
       }
     case .stage:
       try frame.arguments { (fields) throws(StoreError) in _ = (try fields.flag(), try fields.importedItems()) }
       return nil
     case .add:
       try frame.arguments { (fields) throws(StoreError) in
-        _ = (try fields.number(UInt64.self), try DuplicatePolicy(number: fields.number()), try fields.flag())
+        _ = (try fields.number(UInt64.self), try DuplicatePolicy(number: fields.number()), try fields.number(UInt32.self))
+        _ = try fields.flag()
       }
       return nil
     }
