@@ -1,10 +1,10 @@
 /// How large and how entangled Coffer may be. A change that needs more raises a figure here, in its own commit.
 enum Budget {
   // Lines of .swift, .c and .h; of code, if neither blank nor only a comment.
-  static let sourceLines = 81_550
-  static let codeLines = 62_150
-  static let testLines = 70_550
-  static let largestTarget = 19_350
+  static let sourceLines = 81_350
+  static let codeLines = 62_350
+  static let testLines = 70_650
+  static let largestTarget = 19_500
   /// The code that decides whether a thief learns nothing and an edit is found.
   static let trustedCoreLines = 8_000
   static let trustedCore = [
@@ -15,13 +15,13 @@ enum Budget {
   /// Files of a target in one circle of references. Folders are in none: each is a floor that uses only those below.
   static let fileCircle = 20
   /// Members that a file of the vault's engine can see: all of its target but the private ones, and those that the two targets below show.
-  static let engineMembers = 1_260
+  static let engineMembers = 1_255
   static let storeRequirements = 21
 
   static let trackedFiles = 2_000
-  static let commentWords = 175_000
+  static let commentWords = 166_000
   /// Clauses in the comments of Sources that begin with what, who or whoever.
-  static let clauses = 300
+  static let clauses = 200
   static let linesOver130 = 2
   static let markdownWords = 67_200
 }
