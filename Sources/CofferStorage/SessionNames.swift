@@ -1,6 +1,5 @@
 internal import CofferPlatform
 
-
 /// The list of the plain keys that end with a session: a text for each key, and for each family a dictionary with the prefix
 /// of its members' names, so that the list does not grow with the members. It is in the domain itself, so that a program
 /// which does not know a key removes it too.
