@@ -14,7 +14,7 @@ import Testing
   func `a commit that a server made before it died is not told of while its standby may lack it`(isOfSettings: Bool) throws {
     let server = try DatabaseServer.make()
     // For so long the commit waits for the standby, and the look for it too.
-    let shared = try SharedVault(on: server, options: "coffer_timeout=6")
+    let shared = try SharedVault(on: server, options: "coffer_timeout=20")
     let settings = try PostgresDefaults.open(domain: "app", at: shared.place)
     try settings.save(.string("1"), for: "a")
     try shared.create().set(form("1"), for: name("a"))
