@@ -149,7 +149,7 @@ struct FuzzTests {
       case .revision:
         _ = try fields.itemName()
         _ = try fields.number(UInt64.self)
-      case .deleted: _ = try fields.optionalText()
+      case .deleted: _ = try fields.optional(String.self)
       case .revert:
         _ = try fields.itemName()
         _ = try fields.number(UInt64.self)
@@ -159,7 +159,7 @@ struct FuzzTests {
         if try fields.flag() { _ = try fields.itemName() }
       case .load:
         _ = try fields.text()
-        _ = try fields.texts()
+        _ = try [String].read(from: &fields)
       case .contains, .names, .version, .marked: _ = try fields.text()
       case .commit:
         _ = try fields.text()

@@ -4,8 +4,8 @@ package import CofferStorage
 package import CofferVault
 package import FoundationEssentials
 
-/// The calls of the agent. Four requests are none of these: what is found is sent as it lies in the vault, a commit asks whether
-/// its client is still there, and an import comes in two parts.
+/// The calls of the agent. Four requests are not among these: `find` sends descriptions as they lie in memory, `commit`
+/// asks whether its client is still there, and an import comes as `stage` and `add`.
 package enum Calls {
   // Items as they are.
   package static let get = Call<SecretForm?, ItemName>(.get) { (vault, name) throws(StoreError) in try vault.get(name) }
@@ -22,7 +22,7 @@ package enum Calls {
   package static let rehearse = Call<Nothing, [ItemChange]>(.rehearse) { (vault, changes) throws(StoreError) in
     try Nothing(vault.rehearse(changes))
   }
-  /// The date until which it can be brought back.
+  /// The item can be brought back until the date; without one it is removed for good.
   package static let remove = Call<Bool, ItemName, WriteCondition, Date?>(.delete, .items) {
     (vault, name, condition, date) throws(StoreError) in
     try vault.remove(name, if: condition, keptUntil: date)

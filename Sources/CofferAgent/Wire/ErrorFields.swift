@@ -37,8 +37,8 @@ extension FrameReader {
   mutating func error() throws(StoreError) -> StoreError {
     let (kind, remedy) = try kind()
     return StoreError(
-      kind, try text(), key: try optionalText(), place: try optionalText(), cure: try text(),
-      underlying: try optionalText().map(AgentCause.init), remedy: remedy)
+      kind, try text(), key: try optional(), place: try optional(), cure: try text(),
+      underlying: try optional(String.self).map(AgentCause.init), remedy: remedy)
   }
 
   private mutating func kind() throws(StoreError) -> (StoreError.Kind, StoreError.Remedy?) {

@@ -99,7 +99,9 @@ package struct FrameReader {
     return text
   }
 
-  mutating func optionalText() throws(StoreError) -> String? { try flag() ? text() : nil }
+  mutating func optional<Value: WireValue>(_: Value.Type = Value.self) throws(StoreError) -> Value? {
+    try flag() ? Value.read(from: &self) : nil
+  }
 
   /// Bytes that are no secret, at most `limit`.
   mutating func plainBytes(limit: Int) throws(StoreError) -> [UInt8] {

@@ -66,9 +66,9 @@ package struct FrameWriter: ~Copyable {
     try text.utf8Span.span.bytes.withUnsafeBytes { (raw) throws(StoreError) in try append(raw) }
   }
 
-  mutating func put(_ text: String?) throws(StoreError) {
-    try put(text != nil)
-    if let text { try put(text) }
+  mutating func put(_ value: (some WireValue)?) throws(StoreError) {
+    try put(value != nil)
+    if let value { try value.put(in: &self) }
   }
 
   /// A length and the bytes.

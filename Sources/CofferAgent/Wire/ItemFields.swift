@@ -14,11 +14,6 @@ extension FrameWriter {
   /// Seconds since 1970, as the bits of a double, so that a date is not rounded.
   mutating func put(_ date: Date) throws(StoreError) { try put(date.timeIntervalSince1970.bitPattern) }
 
-  mutating func put(_ date: Date?) throws(StoreError) {
-    try put(date != nil)
-    if let date { try put(date) }
-  }
-
   mutating func put(_ metadata: ItemMetadata) throws(StoreError) {
     try put(metadata.label)
     try put(metadata.contentType)
@@ -72,11 +67,6 @@ extension FrameWriter {
     }
     try put(form.metadata)
     try put(form.bytes)
-  }
-
-  mutating func put(_ form: SecretForm?) throws(StoreError) {
-    try put(form != nil)
-    if let form { try put(form) }
   }
 
   mutating func put(_ condition: WriteCondition) throws(StoreError) {
@@ -167,11 +157,9 @@ extension FrameReader {
     return Date(timeIntervalSince1970: seconds)
   }
 
-  mutating func optionalDate() throws(StoreError) -> Date? { try flag() ? date() : nil }
-
   mutating func metadata() throws(StoreError) -> ItemMetadata {
     var metadata = ItemMetadata(label: try text(), contentType: try text())
-    metadata.expires = try optionalDate()
+    metadata.expires = try optional()
     for _ in 0..<(try count(ofAtLeast: 8)) {
       let name = try text()
       guard metadata.attributes.updateValue(try text(), forKey: name) == nil else {
@@ -203,7 +191,7 @@ extension FrameReader {
     case 2: state = .deleted
     default: throw Self.malformed("it has an unknown state of a revision")
     }
-    return VaultRevision(item: item, state: state, until: try optionalDate())
+    return VaultRevision(item: item, state: state, until: try optional())
   }
 
   mutating func pruneRule() throws(StoreError) -> PruneRule {
@@ -220,8 +208,6 @@ extension FrameReader {
     return SecretForm(try secret(), metadata: metadata)
   }
 
-  mutating func optionalForm() throws(StoreError) -> SecretForm? { try flag() ? form() : nil }
-
   mutating func condition() throws(StoreError) -> WriteCondition {
     switch try number(UInt8.self) {
     case 0: .always
@@ -237,7 +223,7 @@ extension FrameReader {
     let name = try itemName()
     let condition = try condition()
     switch kind {
-    case 0: return .remove(name, if: condition, keptUntil: try optionalDate())
+    case 0: return .remove(name, if: condition, keptUntil: try optional())
     case 1:
       return .set(try form(), for: try Self.checked(name), if: condition, keeping: try flag() ? Int(number(UInt32.self)) : nil)
     case 2: return .move(name, to: try newName(), if: condition)
@@ -258,7 +244,7 @@ extension FrameReader {
 
   mutating func reading() throws(StoreError) -> Reading<Vault> {
     let stamp = try version()
-    return Reading(form: try optionalForm(), stamp: stamp)
+    return Reading(form: try optional(), stamp: stamp)
   }
 
   mutating func batch() throws(StoreError) -> Batch<Vault> {
@@ -271,15 +257,11 @@ extension FrameReader {
     }
     for _ in 0..<(try countOfNames(ofAtLeast: 5)) {
       let name = try text()
-      guard batch.writes.updateValue(Write(try optionalForm()), forKey: name) == nil else {
+      guard batch.writes.updateValue(Write(try optional()), forKey: name) == nil else {
         throw Self.malformed("a name is written twice")
       }
     }
     if try flag() { batch.decides = try transactionID() }
     return batch
-  }
-
-  mutating func texts() throws(StoreError) -> [String] {
-    try [String].read(from: &self)
   }
 }

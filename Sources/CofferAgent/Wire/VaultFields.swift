@@ -7,13 +7,13 @@ extension FrameWriter {
   mutating func put(_ query: ItemQuery) throws(StoreError) {
     try put(query.service)
     try put(query.otherThan)
-    try put(texts: query.texts)
+    try query.texts.put(in: &self)
     try put(UInt32(clamping: query.attributes.count))
     for attribute in query.attributes {
       try put(attribute.name)
       try put(attribute.value)
     }
-    try put(texts: query.attributeNames)
+    try query.attributeNames.put(in: &self)
     try put(query.besides != nil)
     if let mark = query.besides {
       try put(mark.name)
@@ -23,11 +23,6 @@ extension FrameWriter {
     try put(query.isUse)
   }
 
-  private mutating func put(texts: [String]) throws(StoreError) {
-    try put(UInt32(clamping: texts.count))
-    for text in texts { try put(text) }
-  }
-
   mutating func put(_ entry: VaultLogEntry) throws(StoreError) {
     try put(entry.sequence)
     try put(entry.date)
@@ -35,8 +30,7 @@ extension FrameWriter {
     try put(entry.user)
     try put(entry.process)
     try put(entry.program)
-    try put(entry.item != nil)
-    if let item = entry.item { try put(item) }
+    try put(entry.item)
     try put(entry.index)
     try put(entry.slot)
     try put(entry.openedWith)
@@ -81,12 +75,12 @@ extension FrameWriter {
 
 extension FrameReader {
   mutating func query() throws(StoreError) -> ItemQuery {
-    var query = ItemQuery(service: try optionalText())
-    query.otherThan = try optionalText()
-    query.texts = try texts()
+    var query = ItemQuery(service: try optional())
+    query.otherThan = try optional()
+    query.texts = try .read(from: &self)
     for _ in 0..<(try countOfNames(ofAtLeast: 8)) { query.attributes.append(ItemQuery.Attribute(try text(), try text())) }
-    query.attributeNames = try texts()
-    if try flag() { query.besides = ItemQuery.Mark(try text(), try optionalText()) }
+    query.attributeNames = try .read(from: &self)
+    if try flag() { query.besides = ItemQuery.Mark(try text(), try optional()) }
     query.ofFields = try flag()
     query.isUse = try flag()
     return query
@@ -95,7 +89,7 @@ extension FrameReader {
   mutating func logEntry() throws(StoreError) -> VaultLogEntry {
     try VaultLogEntry(
       sequence: number(), date: date(), event: VaultLogEntry.Event(rawValue: text()) ?? .unknown, user: number(),
-      process: number(), program: text(), item: flag() ? itemName() : nil, index: optionalText(), slot: optionalText(),
+      process: number(), program: text(), item: optional(), index: optional(), slot: optional(),
       openedWith: text())
   }
 
@@ -132,7 +126,7 @@ extension FrameReader {
   mutating func importedItems() throws(StoreError) -> [ImportedItem] {
     var items: [ImportedItem] = []
     for _ in 0..<(try countOfNames(ofAtLeast: 12)) {
-      items.append(try ImportedItem(name: itemName(), form: form(), created: optionalDate(), modified: optionalDate()))
+      items.append(try ImportedItem(name: itemName(), form: form(), created: optional(), modified: optional()))
     }
     return items
   }

@@ -123,13 +123,8 @@ extension VerifyReport: WireValue {
 }
 
 extension Optional: WireValue where Wrapped: WireValue {
-  package func put(in frame: inout FrameWriter) throws(StoreError) {
-    try frame.put(self != nil)
-    if let self { try self.put(in: &frame) }
-  }
-  package static func read(from fields: inout FrameReader) throws(StoreError) -> Wrapped? {
-    try fields.flag() ? try Wrapped.read(from: &fields) : nil
-  }
+  package func put(in frame: inout FrameWriter) throws(StoreError) { try frame.put(self) }
+  package static func read(from fields: inout FrameReader) throws(StoreError) -> Wrapped? { try fields.optional() }
 }
 
 extension Array: WireValue where Element: ListedWireValue {

@@ -2,6 +2,7 @@ import CofferMemory
 import CofferPlatform
 import CofferStorage
 import CofferVault
+import Foundation
 
 #if canImport(FuzzShared)
   import FuzzShared
@@ -44,7 +45,7 @@ enum AgentParsers {
       }
     case .delete:
       try frame.arguments { (fields) throws(StoreError) in
-        _ = (try fields.itemName(), try fields.condition(), try fields.optionalDate())
+        _ = (try fields.itemName(), try fields.condition(), try fields.optional(Date.self))
       }
       return nil
     case .revision, .revert:
@@ -54,7 +55,7 @@ enum AgentParsers {
       }
       return nil
     case .deleted:
-      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.optionalText() }) { try $1.put($0) }
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.optional(String.self) }) { try $1.put($0) }
     case .prune:
       try frame.arguments { (fields) throws(StoreError) in
         _ = try fields.pruneRule()
@@ -62,13 +63,13 @@ enum AgentParsers {
       }
       return nil
     case .load:
-      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.text(), try fields.texts()) }
+      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.text(), try [String].read(from: &fields)) }
       return nil
     case .contains, .version:
       try frame.arguments { (fields) throws(StoreError) in _ = (try fields.text(), try fields.text()) }
       return nil
     case .names:
-      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.optionalText(), try fields.text()) }
+      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.optional(String.self), try fields.text()) }
       return nil
     case .marked: return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.text() }) { try $1.put($0) }
     case .commit:
@@ -125,7 +126,7 @@ enum AgentParsers {
       case .marked: _ = try pages(&fields) { (fields) throws(StoreError) in (try fields.text(), try fields.version()) }
       case .contents: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.content() }
       case .log: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.logEntry() }
-      case .get, .revision: _ = try fields.optionalForm()
+      case .get, .revision: _ = try fields.optional(SecretForm.self)
       case .status, .unlock: _ = try fields.status()
       case .describe: _ = try fields.vaultDescription()
       case .version: _ = try fields.version()
