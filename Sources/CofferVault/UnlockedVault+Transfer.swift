@@ -146,7 +146,7 @@ extension UnlockedVault {
 
   /// Runs ``mirror(to:progress:)`` now, after each commit of another machine, and every `interval`, until the subscription
   /// ends or the vault is locked. Waits for an unreachable server. Takes at most a tenth of the time, unless one refresh
-  /// takes longer than six seconds.
+  /// takes longer than 6.6 seconds.
   ///
   /// - Parameters:
   ///   - file: the mirror.

@@ -18,7 +18,7 @@ struct CommandDefinition {
     arguments = try ArgumentDefinition.all(of: Self.alone(type)).filter { !idle.contains($0.name ?? "") }
   }
 
-  /// What has the arguments of `type`. A family has none of its own, and the parser would describe all of its commands with it.
+  /// A command with the arguments of `type`. A family has none of its own, and the parser would describe all its commands too.
   private static func alone(_ type: any ParsableCommand.Type) -> any ParsableCommand.Type {
     guard !type.configuration.subcommands.isEmpty else { return type }
     return type.configuration.version.isEmpty ? Family.self : VersionedFamily.self

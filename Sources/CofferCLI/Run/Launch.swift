@@ -59,7 +59,7 @@ struct Launch {
     var child = Child(file, words, .inherited(environment), [1: .descriptor(output), 2: .descriptor(messages)])
     for (file, target) in files { child.streams[target] = .descriptor(file.descriptor) }
     child.blocked = signals
-    // Our own SIGPIPE stays ignored: one that waits to be handed on would be lost with a change of what it does.
+    // Our own SIGPIPE stays ignored: changing its effect would lose one that waits to be handed on.
     child.deadly = Hardening.deadlyWrites.filter { !Hardening.inheritsIgnored.contains($0) }
     return child
   }

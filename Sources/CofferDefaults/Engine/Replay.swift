@@ -17,7 +17,7 @@ struct Replay {
     if try journal.memory.isRetired() { state.nextLook = 0 }
   }
 
-  /// Applies the rest of a journal that is out of use, and reads the list only if it still belongs to the journal. False if the
+  /// Applies the rest of a journal that is out of use, and uses the list only if it still belongs to the journal. False if the
   /// known values may be older than the journal's records.
   func finish(_ state: inout EngineState, _ journal: Journal) throws(StoreError) -> Bool {
     var isWhole = true

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 
 /// Writes XML property lists, byte for byte as Foundation does, except for carriage returns.
 ///
-/// A fold writes while all others wait for the lock. Foundation's writer needs 30 µs for a key and 0.2 s for a megabyte of
+/// A fold writes while all other writers wait for the lock. Foundation's writer needs 30 µs for a key and 0.2 s for a megabyte of
 /// text (measured); this one takes less than a fiftieth.
 ///
 /// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and Foundation's output.

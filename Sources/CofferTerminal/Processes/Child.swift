@@ -2,11 +2,11 @@ package import CofferPlatform
 
 /// A program that is about to start as a child of this process.
 package struct Child {
-  /// Where a descriptor of the child leads. What is not named here stays as it is.
+  /// The target of a descriptor of the child. Descriptors without one are inherited as they are.
   package enum Stream {
     /// Has nothing to read, and keeps nothing that is written.
     case null
-    /// What this descriptor of ours leads to.
+    /// The target of this descriptor of our process.
     case descriptor(Int32)
   }
 
