@@ -14,6 +14,6 @@ extension StorageRouter {
   /// - Throws: ``/CofferPlatform/StoreError`` `.undeclared`, `.damaged`, `.pending`, `.closed`.
   public func explain<V>(_ key: StorageKey<V, Plain>) throws(StoreError) -> Explanation {
     _ = try isSettled(key)
-    return try plain.explain(key.name)
+    return try plain.layers.explain(key.name)
   }
 }

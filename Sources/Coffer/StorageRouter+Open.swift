@@ -32,7 +32,7 @@ extension StorageRouter {
     overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
   ) throws(StoreError) -> StorageRouter {
     let places = try places.orStandard()
-    let vault: any Store<Vault>
+    let vault: any DecidingStore
     do { vault = try VaultStore(service: domain, vault: places.openVault()) } catch {
       guard error.kind == .noVault else { throw error }
       vault = AbsentVault(refusal: error)
@@ -84,14 +84,14 @@ extension StorageRouter {
   /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the
   ///   vault, `.undeclared` for a registered key that is in no space, and the errors of opening the property list.
   public static func open(
-    _ domain: String, keys spaces: any KeySpace..., vault: any Store<Vault>, suites: [String] = [], places: Places? = nil,
+    _ domain: String, keys spaces: any KeySpace..., vault: any DecidingStore, suites: [String] = [], places: Places? = nil,
     overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
   ) throws(StoreError) -> StorageRouter {
     try open(domain, spaces, vault, suites, places, overrides, register)
   }
 
   private static func open(
-    _ domain: String, _ spaces: [any KeySpace], _ vault: any Store<Vault>, _ suites: [String], _ places: Places?,
+    _ domain: String, _ spaces: [any KeySpace], _ vault: any DecidingStore, _ suites: [String], _ places: Places?,
     _ overrides: Overrides, _ register: (inout Registration) -> Void
   ) throws(StoreError) -> StorageRouter {
     guard domain != Places.settingsDomain else {
@@ -110,7 +110,6 @@ extension StorageRouter {
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.readOnly`, `.io`.
   public func synchronize() throws(StoreError) {
     try plain.synchronize()
-    try vault.synchronize()
   }
 
   /// Ends all observation through this router, writes acknowledged values, and closes the plain store: later calls on plain

@@ -29,9 +29,6 @@ extension DefaultsStore {
     return readings
   }
 
-  /// Whether any layer has a value for `name`.
-  public func contains(_ name: String) throws(StoreError) -> Bool { try load(name) != nil }
-
   /// The names with a value in some layer, ascending, without environment variables: see ``EnvironmentLayer``.
   public func names() throws(StoreError) -> [String] {
     try check()
@@ -41,6 +38,11 @@ extension DefaultsStore {
     }
     names.remove(ReservedName.scrubPending)
     return names.sorted()
+  }
+
+  /// The layers: overrides, the domain, its suites, the registered values.
+  public var layers: LayerLookup {
+    LayerLookup(explain: explain, unstoredSource: unstoredSource, unstoredNames: { self.unstoredNames })
   }
 
   /// The layer that answers a read of `name`, the layers that it hides, and the place of each value.
@@ -64,7 +66,7 @@ extension DefaultsStore {
   }
 
   /// The place, for messages, of the override or registered value of `name`.
-  public func unstoredSource(of name: String) -> String? {
+  func unstoredSource(of name: String) -> String? {
     let full = full(name)
     if arguments[full] != nil { return "the command line" }
     if let environment, environment.value(for: full) != nil {
@@ -74,7 +76,7 @@ extension DefaultsStore {
   }
 
   /// The names with a value on the command line or a registered one.
-  public var unstoredNames: [String] {
+  var unstoredNames: [String] {
     arguments.names.compactMap { $0.rest(after: prefix) } + registered.keys
   }
 

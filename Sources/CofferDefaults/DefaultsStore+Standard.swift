@@ -6,14 +6,14 @@ extension DefaultsStore {
   /// The store of the domain of `UserDefaults.standard`, named after the executable, beneath the program's command line.
   ///
   /// ```swift
-  /// init(defaults: any Store<Plain> = DefaultsStore.standard)
+  /// init(defaults: any LayeredStore = DefaultsStore.standard)
   /// ```
   ///
   /// Its first use opens it for the life of the process. If that fails, the call throws, and the next one tries again.
   public static let standard = Standard()
 
   /// The type of ``standard``.
-  public final class Standard: Store {
+  public final class Standard: LayeredStore {
     /// Serves the plain route.
     public typealias R = Plain
     private struct State {
@@ -51,8 +51,6 @@ extension DefaultsStore {
     public func load(_ name: String) throws(StoreError) -> PlainForm? { try store().load(name) }
     /// Several values from one moment.
     public func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] { try store().load(names) }
-    /// Whether any layer has a value for `name`.
-    public func contains(_ name: String) throws(StoreError) -> Bool { try store().contains(name) }
     /// All names with a value, ascending.
     public func names() throws(StoreError) -> [String] { try store().names() }
     /// Stores `form`; nil removes the value.
@@ -65,8 +63,6 @@ extension DefaultsStore {
     public func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
       try store().commit(batch, decision: decision)
     }
-    /// Drops the record of a decided transaction.
-    public func forget(_ transaction: TransactionID) throws(StoreError) { try store().forget(transaction) }
     /// Sets the lookup for transactions whose processes died, once the store is open.
     public func settle(with decisions: DecisionLookup) {
       let opened = state.withLock { state in
@@ -75,16 +71,13 @@ extension DefaultsStore {
       }
       opened?.settle(with: decisions)
     }
-    /// The layer that answers a read of `name`, and the layers that it hides.
-    public func explain(_ name: String) throws(StoreError) -> Explanation { try store().explain(name) }
-    /// The names with a value on the command line or a registered one.
-    public var unstoredNames: [String] {
-      do throws(StoreError) { return try store().unstoredNames } catch { return LaunchArguments(Self.arguments).names }
-    }
-    /// The command line if it has a value for `name`, even if the store cannot be opened.
-    public func unstoredSource(of name: String) -> String? {
-      do throws(StoreError) { return try store().unstoredSource(of: name) } catch {
-        return LaunchArguments(Self.arguments)[name].map { _ in "the command line" }
+    /// The layers of the store. If it cannot be opened, the command line alone.
+    public var layers: LayerLookup {
+      do throws(StoreError) { return try store().layers } catch {
+        let arguments = LaunchArguments(Self.arguments)
+        return LayerLookup(
+          explain: { (name) throws(StoreError) in try self.store().explain(name) },
+          unstoredSource: { arguments[$0].map { _ in "the command line" } }, unstoredNames: { arguments.names })
       }
     }
     /// Returns once all values are on the disk.

@@ -37,6 +37,8 @@ extension DefaultsStore {
         .unsupported, "the plain store does not decide transactions", place: place,
         cure: "let the vault decide, and pass a decision")
     }
+    // The deciding store has forgotten it, and the next fold need not ask for that.
+    if let transaction = batch.forgets { return engine.state.withLock { state in state.batches.forget([transaction]) } }
     var changes: [Record.Change] = []
     for (name, write) in batch.writes { changes.append((try checked(name), write.form)) }
     var expectations: [String: PlainForm?] = [:]
@@ -47,11 +49,6 @@ extension DefaultsStore {
     } else {
       try engine.commit(changes, cause, if: expectations)
     }
-  }
-
-  /// Notes that the deciding store has forgotten `transaction`.
-  public func forget(_ transaction: TransactionID) throws(StoreError) {
-    engine.state.withLock { state in state.batches.forget([transaction]) }
   }
 
   /// Sets the lookup for transactions of dead processes, for all of this process's stores of the domain and its suites. A

@@ -11,7 +11,7 @@ public import SystemPackage
 ///
 /// Reads answer from the strongest layer with a value: launch arguments, environment, the domain, suites in their order,
 /// registered values. Writes go only to the domain. ``update(_:_:)`` begins with the value of a read without overrides.
-public final class DefaultsStore: Store {
+public final class DefaultsStore: LayeredStore {
   /// Serves the plain route.
   public typealias R = Plain
 

@@ -20,7 +20,7 @@ internal import Synchronization
 ///
 /// Text that XML cannot hold and dates that are not finite are refused, because Foundation would write a file that it, or another
 /// reader, cannot read again: all values of the suite would be lost.
-public final class UserDefaultsStore: Store {
+public final class UserDefaultsStore: LayeredStore {
   /// Serves the plain route.
   public typealias R = Plain
 
@@ -93,9 +93,6 @@ extension UserDefaultsStore {
     }
   }
 
-  /// Whether `name` has a value.
-  public func contains(_ name: String) throws(StoreError) -> Bool { try load(name) != nil }
-
   /// All names with a value, ascending.
   public func names() throws(StoreError) -> [String] {
     try entering { (suite) throws(StoreError) in suite.values.keys.sorted() }
@@ -132,9 +129,6 @@ extension UserDefaultsStore {
       try apply(batch, suite)
     }
   }
-
-  /// Does nothing: no transaction is decided here.
-  public func forget(_ transaction: TransactionID) throws(StoreError) {}
 
   private func entering<Result>(_ body: (Suite) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try Reentrancy.check(place)

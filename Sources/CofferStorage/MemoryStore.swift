@@ -82,6 +82,7 @@ public final class MemoryStore<R: Route>: Store {
       if let decision { try decision.make(.random()) }
       apply(batch, &state)
       if let id = batch.decides { state.decided.insert(id) }
+      if let id = batch.forgets { state.decided.remove(id) }
     }
   }
 
@@ -89,24 +90,6 @@ public final class MemoryStore<R: Route>: Store {
   public func version(of name: String) throws(StoreError) -> R.Stamp {
     try Reentrancy.check(place)
     return state.withLock { stamp(of: $0.entries[EntryName(name)]) }
-  }
-
-  /// The items that a logout removes, including expired ones.
-  public func sessionItems() throws(StoreError) -> [String: R.Stamp] {
-    try Reentrancy.check(place)
-    return state.withLock { state in
-      var marked: [String: R.Stamp] = [:]
-      for (name, entry) in state.entries {
-        if let form = entry.form as? SecretForm, form.metadata.isSessionItem { marked[name.text] = stamp(of: entry) }
-      }
-      return marked
-    }
-  }
-
-  /// Drops the record of a decided transaction.
-  public func forget(_ transaction: TransactionID) throws(StoreError) {
-    try Reentrancy.check(place)
-    state.withLock { _ = $0.decided.remove(transaction) }
   }
 
   private func live(_ name: String, _ state: borrowing State) throws(StoreError) -> Entry? {
@@ -133,16 +116,26 @@ public final class MemoryStore<R: Route>: Store {
   }
 }
 
-extension MemoryStore where R == Plain {
+extension MemoryStore: LayeredStore where R == Plain {
   /// An empty plain store.
   public convenience init() { self.init(stamp: { form, _ in form }, isExpired: { _ in false }) }
 }
 
-extension MemoryStore where R == Vault {
+extension MemoryStore: DecidingStore where R == Vault {
   /// An empty store for secrets: in guarded memory, never on disk. `now` judges expiry.
   public convenience init(now: @escaping @Sendable () -> Date = { Date() }) {
     self.init(
       stamp: { form, version in form == nil ? .absent : RecordVersion(withUnsafeBytes(of: version.littleEndian, Array.init)) },
       isExpired: { form in form.metadata.expires.map { $0 <= now() } ?? false })
+  }
+
+  /// The items that a logout removes, including expired ones.
+  public func sessionItems() throws(StoreError) -> [String: RecordVersion] {
+    try Reentrancy.check(place)
+    return state.withLock { state in
+      var marked: [String: RecordVersion] = [:]
+      for (name, entry) in state.entries where entry.form.metadata.isSessionItem { marked[name.text] = stamp(of: entry) }
+      return marked
+    }
   }
 }

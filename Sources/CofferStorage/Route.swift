@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 /// The store for values of a key: ``Plain`` or ``Vault``. The route is part of a key's type, so the compiler knows it.
 ///
 /// Do not declare new conformances: there are two sensitivities, and ``StorageRouter`` has one store for each.
@@ -9,6 +11,9 @@ public protocol Route: Sendable {
 
   /// The router's store for this route.
   static func store(of router: borrowing StorageRouter) -> any Store<Self>
+
+  /// Whether the router's store for this route has a value for `name`, without opening it.
+  static func contains(_ name: String, in router: StorageRouter) throws(StoreError) -> Bool
 
   /// A transaction's reads and writes in this route's store.
   static func side(of transaction: Transaction) -> TransactionSide<Self>
@@ -26,7 +31,12 @@ public enum Plain: Route {
 
   /// The router's plain store.
   @inlinable
-  public static func store(of router: borrowing StorageRouter) -> any Store<Plain> { router.plain }
+  public static func store(of router: borrowing StorageRouter) -> any Store<Plain> { router.plainStore }
+
+  /// Whether any layer has a value for `name`.
+  public static func contains(_ name: String, in router: StorageRouter) throws(StoreError) -> Bool {
+    try router.plain.contains(name)
+  }
 
   /// The transaction's plain part.
   public static func side(of transaction: Transaction) -> TransactionSide<Plain> { transaction.plain }
@@ -44,7 +54,12 @@ public enum Vault: Route {
 
   /// The router's encrypted store.
   @inlinable
-  public static func store(of router: borrowing StorageRouter) -> any Store<Vault> { router.vault }
+  public static func store(of router: borrowing StorageRouter) -> any Store<Vault> { router.vaultStore }
+
+  /// Whether the vault has an item `name`, expired or not.
+  public static func contains(_ name: String, in router: StorageRouter) throws(StoreError) -> Bool {
+    try router.vault.contains(name)
+  }
 
   /// The transaction's part in the vault.
   public static func side(of transaction: Transaction) -> TransactionSide<Vault> { transaction.vault }

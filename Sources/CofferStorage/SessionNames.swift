@@ -56,7 +56,7 @@ extension Store where R == Plain {
 
   /// Lists the key `name` in the same step as `batch`, which stores it.
   func noteSession(_ name: String, in batch: inout Batch<Plain>) throws(StoreError) {
-    let list = try version(of: ReservedName.endsWithSession)
+    let list = try load([ReservedName.endsWithSession])[0].stamp
     batch.expectations[ReservedName.endsWithSession] = .some(list)
     guard let longer = try SessionNames(list, in: place).adding(name, ofFamily: nil) else { return }
     batch.writes[ReservedName.endsWithSession] = .set(longer)

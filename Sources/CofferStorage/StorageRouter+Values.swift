@@ -12,7 +12,7 @@ extension StorageRouter {
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     guard try isSettled(key) else { return try unmovedValue(for: key) }
     // As a store's own value(for:) does; through that, the types would not be known where this is called, at twice the cost.
-    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw R.store(of: self).told(error, of: key.name) }
+    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw told(error, of: key) }
   }
 
   /// Stores `value`, or removes the stored value if it is nil. Acknowledged once it returns.
@@ -70,7 +70,7 @@ extension StorageRouter {
   public func contains<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
     let names = try isSettled(key) ? [key.name] : key.names
     do throws(StoreError) {
-      for name in names where try R.store(of: self).contains(name) { return true }
+      for name in names where try R.contains(name, in: self) { return true }
       return false
     } catch { throw error.about(key: key.name) }
   }
@@ -177,7 +177,8 @@ extension StorageRouter {
       try vault.commit(batch, decision: nil)
       isMade = true
     }
-    let kind: Decision.Kind = vaultBatch.writes.isEmpty ? .comparison : vault.sharesTransactions ? .shared(shared) : .own
+    let canShare = vault.decisions?.sharesTransactions == true
+    let kind: Decision.Kind = vaultBatch.writes.isEmpty ? .comparison : canShare ? .shared(shared) : .own
     let decision = Decision(place: vault.place, kind: kind) { [vault] (id) throws(StoreError) in
       var batch = vaultBatch
       batch.decides = isDivisible ? id : nil
@@ -195,8 +196,8 @@ extension StorageRouter {
     guard let decided else { return }
     // Everything is done. A record that cannot be dropped now says nothing of items, and the plain store's next fold drops it.
     do throws(StoreError) {
-      try vault.forget(decided)
-      try plain.forget(decided)
+      try vault.commit(Batch(forgetting: decided), decision: nil)
+      try plain.commit(Batch(forgetting: decided), decision: nil)
     } catch {}
   }
 }
@@ -245,7 +246,7 @@ extension StorageRouter {
     do { try StoredName.check(key.name) } catch {
       throw StoreError(error.kind, "\(error.what), of the family declared at \(key.site)", cure: error.cure)
     }
-    try Self.refuseUnstoredSecret(key, plain)
+    try refuseUnstoredSecret(key)
     try settle(family)
   }
 }

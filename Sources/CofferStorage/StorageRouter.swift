@@ -7,9 +7,12 @@ public import Synchronization
 /// ``/CofferPlatform/StoreError/Kind/locked``; plain keys never need the vault.
 public final class StorageRouter: Sendable {
   /// The store of preferences.
-  public let plain: any Store<Plain>
+  public let plain: any LayeredStore
   /// The store of secrets.
-  public let vault: any Store<Vault>
+  public let vault: any DecidingStore
+  // The same two for code that is generic over routes.
+  @usableFromInline let plainStore: any Store<Plain>
+  @usableFromInline let vaultStore: any Store<Vault>
   /// The keys that were given at open, by name.
   public var declared: [String: any DeclaredKey] { keys.byName }
   /// Those keys, and the families.
@@ -26,23 +29,25 @@ public final class StorageRouter: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places if two keys share a name;
   ///   ``/CofferPlatform/StoreError/Kind/invalidName``; ``/CofferPlatform/StoreError/Kind/refused`` if an override or a
   ///   registered value of the plain store names a key of the vault.
-  public convenience init(plain: any Store<Plain>, vault: any Store<Vault>, keys spaces: any KeySpace...) throws(StoreError) {
+  public convenience init(
+    plain: some LayeredStore, vault: some DecidingStore, keys spaces: any KeySpace...
+  ) throws(StoreError) {
     try self.init(plain: plain, vault: vault, spaces: spaces)
   }
 
   /// A router over two stores, with the spaces in an array.
-  public init(plain: any Store<Plain>, vault: any Store<Vault>, spaces: [any KeySpace]) throws(StoreError) {
-    self.plain = plain
-    self.vault = vault
+  public init(plain: some LayeredStore, vault: some DecidingStore, spaces: [any KeySpace]) throws(StoreError) {
+    (self.plain, plainStore) = (plain, plain)
+    (self.vault, vaultStore) = (vault, vault)
+    id = Self.lastID.add(1, ordering: .relaxed).newValue
     if let decisions = vault.decisions { plain.settle(with: decisions) }
     keys = try DeclaredKeys(spaces)
-    for key in keys.byName.values.sorted(by: { $0.name < $1.name }) { try Self.refuseUnstoredSecret(key, plain) }
-    for name in plain.unstoredNames.sorted() {
+    for key in keys.byName.values.sorted(by: { $0.name < $1.name }) { try refuseUnstoredSecret(key) }
+    for name in plain.layers.unstoredNames().sorted() {
       if let family = keys.family(of: name) {
-        try Self.refuseUnstoredSecret(family.member(named: name), plain)
+        try refuseUnstoredSecret(family.member(named: name))
       }
     }
-    id = Self.lastID.add(1, ordering: .relaxed).newValue
     migrateAtOpen()
   }
 
@@ -53,8 +58,8 @@ public final class StorageRouter: Sendable {
 
   /// A value on a command line, in an environment or in source is no secret any more, and reads of a key of the vault would not
   /// see it.
-  static func refuseUnstoredSecret(_ key: any DeclaredKey, _ plain: any Store<Plain>) throws(StoreError) {
-    guard key.traits.isSecret, let source = plain.unstoredSource(of: key.name) else { return }
+  func refuseUnstoredSecret(_ key: any DeclaredKey) throws(StoreError) {
+    guard key.traits.isSecret, let source = plain.layers.unstoredSource(key.name) else { return }
     throw StoreError(
       .refused, "\(source) has a value for a key of the vault, declared at \(key.site)", key: key.name,
       cure: "take the value away, and change it if it was the secret; it is set through the vault alone")
@@ -81,6 +86,10 @@ public final class StorageRouter: Sendable {
         + "return it: "
         + "static and computed properties, collections and spaces within a space are not seen")
   }
+
+  /// The error of a read, with the place of the override that caused it.
+  @usableFromInline
+  func told<V, R>(_ error: StoreError, of key: StorageKey<V, R>) -> StoreError { plain.layers.told(error, of: key.name) }
 
   @usableFromInline
   func admitForTheFirstTime<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
@@ -110,7 +119,7 @@ extension StorageRouter {
     *, unavailable,
     message: "the stores are swapped: plain: takes the store of preferences, vault: the store of secrets"
   )
-  public convenience init(plain: any Store<Vault>, vault: any Store<Plain>, keys spaces: any KeySpace...) {
+  public convenience init(plain: some DecidingStore, vault: some LayeredStore, keys spaces: any KeySpace...) {
     fatalError("unavailable")
   }
 }

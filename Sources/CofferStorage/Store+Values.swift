@@ -1,5 +1,10 @@
 public import CofferPlatform
 
+extension Store where R == Plain {
+  /// Whether any layer has a value for `name`.
+  public func contains(_ name: String) throws(StoreError) -> Bool { try load(name) != nil }
+}
+
 // The typed core over one store. A router adds the choice of the store and the declared keys.
 extension Store {
   /// The value of `key`. Only a missing value reads as the default or nil.
@@ -7,7 +12,7 @@ extension Store {
   /// - Throws: ``/CofferPlatform/StoreError`` `.undecodable`, `.expired`, and the store's own failures.
   @inlinable
   public func value<V>(for key: StorageKey<V, R>) throws(StoreError) -> V {
-    do { return try key.read(load(key.name)) } catch { throw told(error, of: key.name) }
+    do { return try key.read(load(key.name)) } catch { throw error.about(key: key.name) }
   }
 
   /// Stores `value`, or removes the stored value if it is nil. A value that cannot be encoded leaves the stored one
@@ -39,19 +44,4 @@ extension Store {
       }
     } catch { throw refusal ?? error.about(key: key.name) }
   }
-}
-
-extension Store {
-  /// Adds the place of an override that is no value of the key's type.
-  @usableFromInline
-  func told(_ error: StoreError, of name: String) -> StoreError {
-    guard error.isOfOverride, error.place == nil else { return error.about(key: name) }
-    return StoreError(
-      error.kind, error.what, key: error.key ?? name, place: unstoredSource(of: name), cure: error.cure,
-      underlying: error.underlying)
-  }
-}
-
-extension StoreError {
-  var isOfOverride: Bool { kind == .undecodable(stored: PlainForm.argument("").kindName) }
 }

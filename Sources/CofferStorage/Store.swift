@@ -5,6 +5,8 @@ public import CofferPlatform
 /// A store moves forms and knows no Swift types. It acknowledges every write: once a call returns, the value survives the death
 /// of the process. Several processes may use one store's files at once. Every conformance passes the conformance suite of
 /// `CofferTesting`.
+///
+/// A store of secrets is a ``DecidingStore``, a store of preferences a ``LayeredStore``.
 public protocol Store<R>: Sendable {
   /// The route this store serves.
   associatedtype R: Route
@@ -25,9 +27,6 @@ public protocol Store<R>: Sendable {
   /// ``update(_:_:)`` begins with the base.
   func load(_ names: [String]) throws(StoreError) -> [Reading<R>]
 
-  /// Whether `name` has a value, without opening it.
-  func contains(_ name: String) throws(StoreError) -> Bool
-
   /// All names with a value, ascending, without opening any.
   func names() throws(StoreError) -> [String]
 
@@ -45,7 +44,7 @@ public protocol Store<R>: Sendable {
   /// effect if it returns, and are dropped if it throws. If it throws ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, a store
   /// that outlives its process keeps them prepared until the outcome is known. The store holds its lock from the comparison of
   /// the expectations to the end. With ``Batch/decides``, the store records the id in the same atomic step as the writes and
-  /// keeps it until ``forget(_:)``; it refuses the batch if the id is already recorded as dropped.
+  /// keeps it until a batch ``Batch/forgets`` it; it refuses the batch if the id is already recorded as dropped.
   ///
   /// A batch without writes compares its expectations and makes the decision under the lock. It leaves no trace, and works in a
   /// place that cannot be written.
@@ -55,56 +54,6 @@ public protocol Store<R>: Sendable {
   ///   could not be looked up; ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` if this store cannot tell whether it applied
   ///   the batch. After any other error nothing has changed, and nothing comes back later.
   func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError)
-
-  /// Drops the record of a decided transaction, once every participant has applied it. Ignores unknown ids.
-  func forget(_ transaction: TransactionID) throws(StoreError)
-
-  /// A lookup by which any process learns the outcome of the transactions that this store decided, from the file at ``place``
-  /// alone. Nil by default: no record outlives the process.
-  var decisions: DecisionLookup? { get }
-
-  /// Looks up, now and from now on, the outcomes of batches that were left prepared. Each names its deciding store in
-  /// ``Decision/place``. A store that has a lookup keeps its own; it retries a failed lookup when it needs the outcome.
-  ///
-  /// A router calls this with its vault's lookup. Does nothing by default.
-  func settle(with decisions: DecisionLookup)
-
-  /// Whether another store in the same database may add its writes to the transaction of a ``commit(_:decision:)``. False by
-  /// default.
-  var sharesTransactions: Bool { get }
-
-  /// The stamp of the stored value of `name`, without opening it, even if it has expired.
-  ///
-  /// The default reads the value, and throws if it has expired.
-  func version(of name: String) throws(StoreError) -> R.Stamp
-
-  /// The items that a logout removes according to their own metadata, with their stamps, from one moment.
-  ///
-  /// The default of a store of secrets reads all values, and throws for an expired one. Preferences have no metadata, so there
-  /// are none.
-  func sessionItems() throws(StoreError) -> [String: R.Stamp]
-
-  /// The layers that have a value for `name`, strongest first. Empty for secrets, which have no layers. The default has one
-  /// layer, the stored value.
-  func explain(_ name: String) throws(StoreError) -> Explanation
-
-  /// The source of a value for `name` that is not stored, for messages: `the command line`, a variable, a registered value. Nil
-  /// by default.
-  ///
-  /// A router refuses to open over a store with such a value for a key of the vault, because the value is in the clear.
-  func unstoredSource(of name: String) -> String?
-
-  /// The names for which ``unstoredSource(of:)`` returns the command line or a registered value. Variables cannot be listed: one
-  /// may stand for several names. Empty by default.
-  var unstoredNames: [String] { get }
-
-  /// Returns once every acknowledged write survives a power loss, other programs can read it, and no trace is left of secrets
-  /// that moved into the vault. The default does nothing, for a store whose writes return in that state.
-  func synchronize() throws(StoreError)
-
-  /// Ends the store's use: later calls throw ``/CofferPlatform/StoreError/Kind/closed``. The default does nothing, for a store
-  /// without resources.
-  func close() throws(StoreError)
 
   /// Acknowledged changes to stored values, by any process, in their order. A write that changes nothing is not reported. Closing
   /// the store ends the feed.
@@ -117,42 +66,7 @@ extension Store {
   /// All of the place.
   public var part: String { "" }
 
-  /// The stamp that a reading has.
-  public func version(of name: String) throws(StoreError) -> R.Stamp { try load([name])[0].stamp }
-
-  /// The values whose metadata says so.
-  public func sessionItems() throws(StoreError) -> [String: R.Stamp] {
-    guard R.self == Vault.self else { return [:] }
-    let names = try names()
-    var marked: [String: R.Stamp] = [:]
-    for (name, reading) in zip(names, try load(names)) {
-      if let form = reading.form as? SecretForm, form.metadata.isSessionItem { marked[name] = reading.stamp }
-    }
-    return marked
-  }
-
-  /// The stored preference.
-  public func explain(_ name: String) throws(StoreError) -> Explanation {
-    guard R.self == Plain.self, let form = try load(name) as? PlainForm else { return Explanation(key: name, sources: []) }
-    return Explanation(key: name, sources: [Explanation.Source(layer: .domain, place: place, form: form)])
-  }
-
-  /// No transaction is shared.
-  public var sharesTransactions: Bool { false }
-
-  /// Nothing is left to do.
-  public func synchronize() throws(StoreError) {}
-
-  /// Nothing has to be given back.
-  public func close() throws(StoreError) {}
-
-  /// Nothing.
-  public func unstoredSource(of name: String) -> String? { nil }
-
-  /// None.
-  public var unstoredNames: [String] { [] }
-
-  /// Nothing is told.
+  /// A feed that has ended.
   public var changes: ChangeFeed { .ended }
 
   /// A single write is a batch of one.
@@ -209,6 +123,9 @@ public struct Batch<R: Route>: Sendable {
   public var writes: [String: Write<R.Form>] = [:]
   /// Records, in the same atomic step, that this transaction was committed.
   public var decides: TransactionID?
+  /// The record of this decided transaction is dropped, once every participant has applied it. Such a batch does nothing
+  /// else, and ignores unknown ids.
+  public var forgets: TransactionID?
   /// Values move between names, forms or stores, and keep their meaning. Only the cause that observers get differs.
   public var isMigration = false
   /// The writes of another store in the same database, which go into the same transaction.
@@ -216,6 +133,9 @@ public struct Batch<R: Route>: Sendable {
 
   /// An empty batch.
   public init() {}
+
+  /// A batch that drops the record of `transaction`.
+  public init(forgetting transaction: TransactionID) { forgets = transaction }
 
   /// The cause that observers get for `write` if it changes something.
   public func cause(of write: Write<R.Form>) -> Change.Cause {

@@ -13,8 +13,8 @@ public final class Transaction {
 
   init(on router: StorageRouter) {
     self.router = router
-    plain = TransactionSide(store: router.plain)
-    vault = TransactionSide(store: router.vault)
+    plain = TransactionSide(store: router.plainStore)
+    vault = TransactionSide(store: router.vaultStore)
   }
 
   /// The value of `key`: the one set by this transaction, else the stored one, else the default.
@@ -23,7 +23,7 @@ public final class Transaction {
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     let isSettled = try isSettled(key), side = R.side(of: self)
     do { return try key.read(isSettled ? side.form(key.name) : side.unmovedForm(key)) } catch {
-      throw R.store(of: router).told(error, of: key.name)
+      throw router.told(error, of: key)
     }
   }
 

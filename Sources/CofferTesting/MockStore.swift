@@ -86,12 +86,12 @@ public final class MockStore<R: Route>: Store {
   public func resetCounts() { counts.withLock { $0 = Counts() } }
 }
 
-extension MockStore where R == Plain {
+extension MockStore: LayeredStore where R == Plain {
   /// An empty store of preferences.
   public convenience init() { self.init(stamp: { form, _ in form }) }
 }
 
-extension MockStore where R == Vault {
+extension MockStore: DecidingStore where R == Vault {
   /// An empty store of secrets, which never expire.
   public convenience init() {
     self.init(stamp: { form, version in
@@ -157,13 +157,8 @@ extension MockStore {
       if let decision { try decision.make(.random()) }
       apply(batch, &state)
       if let id = batch.decides { state.decided.insert(id) }
+      if let id = batch.forgets { state.decided.remove(id) }
     }
-  }
-
-  /// Drops the record of a decided transaction.
-  public func forget(_ transaction: TransactionID) throws(StoreError) {
-    try Reentrancy.check(place)
-    state.withLock { _ = $0.decided.remove(transaction) }
   }
 
   private func ask(_ call: Call, _ names: [String], isRead: Bool = false) throws(StoreError) {

@@ -11,7 +11,7 @@ extension VaultStore {
   /// The version of the item `name`, expired or not; `.absent` if there is none.
   public func version(of name: String) throws(StoreError) -> RecordVersion {
     let item = try ItemName(service: service, account: name)
-    return try read { (vault) throws(StoreError) in
+    return try read(about: item) { (vault) throws(StoreError) in
       try vault.items.version(of: item)
     }
   }

@@ -6,7 +6,7 @@ internal import SystemPackage
 
 /// The vault as a store: the items of one service, addressed by account. Holds the vault locked or unlocked; while it is
 /// locked, every call throws ``/CofferPlatform/StoreError/Kind/locked``.
-public final class VaultStore: Store {
+public final class VaultStore: DecidingStore {
   /// Serves the vault's route.
   public typealias R = Vault
 
@@ -101,14 +101,6 @@ extension VaultStore {
     try read { (vault) throws(StoreError) in try vault.items.load(names, service: service) }
   }
 
-  /// Whether there is an item `name`, expired or not.
-  public func contains(_ name: String) throws(StoreError) -> Bool {
-    let item = try ItemName(service: service, account: name)
-    return try read { (vault) throws(StoreError) in
-      try vault.items.version(of: item) != .absent
-    }
-  }
-
   /// The accounts of the service's items, ascending.
   public func names() throws(StoreError) -> [String] {
     try read { (vault) throws(StoreError) in
@@ -147,6 +139,7 @@ extension VaultStore {
         .unsupported, "a vault cannot wait for another store's decision", place: place,
         cure: "prepare the plain store and let the vault decide")
     }
+    if let transaction = batch.forgets { return try forget(transaction) }
     try telling(with: batch.companion) { (vault, change) throws(StoreError) in
       let effects = try vault.items.effects(of: batch, service: service)
       try vault.items.apply(batch, service: service, &change)
@@ -158,14 +151,15 @@ extension VaultStore {
   /// While the vault is locked, changes by others have no names; unlocking and locking send ``ChangeFeed/Event/access``.
   public var changes: ChangeFeed { observation.feed(of: self) }
 
-  /// The vault's record of transactions, readable without a key.
-  public var decisions: DecisionLookup? { DecidedTransactions.lookup }
+  /// The vault's record of transactions, readable without a key. A vault on a server shares its transactions with the rest of the
+  /// database.
+  public var decisions: DecisionLookup? {
+    var lookup = DecidedTransactions.lookup
+    lookup.sharesTransactions = held.vaultPlace.url != nil
+    return lookup
+  }
 
-  /// A vault on a server shares its transactions with the rest of the database.
-  public var sharesTransactions: Bool { held.vaultPlace.url != nil }
-
-  /// Drops the record of a decided transaction.
-  public func forget(_ transaction: TransactionID) throws(StoreError) {
+  private func forget(_ transaction: TransactionID) throws(StoreError) {
     let core = try held.opened()
     do throws(StoreError) { try core.run { (vault) throws(StoreError) in try vault.forget(transaction) } } catch {
       throw held.lapsed(core, error)

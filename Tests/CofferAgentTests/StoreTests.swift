@@ -79,7 +79,7 @@ import Testing
     #expect(try store.names() == ["b"])
     let id = try #require(batch.decides)
     #expect(try DecidedTransactions.outcome(of: id, in: agent.settings.vault) == .committed)
-    try store.forget(id)
+    try store.commit(Batch(forgetting: id), decision: nil)
     #expect(try DecidedTransactions.outcome(of: id, in: agent.settings.vault) == nil)
     #expect(kind { try store.commit(batch, decision: nil) } == .conflict)
     #expect(try store.names() == ["b"])

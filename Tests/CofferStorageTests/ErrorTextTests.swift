@@ -5,18 +5,17 @@ import Testing
 @Suite
 struct ErrorTextTests {
   /// A store with an override of the key `n`.
-  struct Overridden: Store {
-    typealias R = Plain
+  struct Overridden: LayeredStore {
     let text: String
     var place: String { "/home/me/app.plist" }
     func load(_ name: String) -> PlainForm? { .argument(text) }
     func load(_ names: [String]) -> [Reading<Plain>] { names.map { _ in Reading(form: .argument(text), stamp: nil) } }
-    func contains(_ name: String) -> Bool { true }
     func names() -> [String] { ["n"] }
     func update(_ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?) {}
     func commit(_ batch: Batch<Plain>, decision: Decision?) {}
-    func forget(_ transaction: TransactionID) {}
-    func unstoredSource(of name: String) -> String? { "the command line" }
+    var layers: LayerLookup {
+      LayerLookup(explain: { Explanation(key: $0, sources: []) }, unstoredSource: { _ in "the command line" })
+    }
   }
 
   @Test(arguments: [

@@ -182,8 +182,7 @@ import Testing
 }
 
 /// A vault in memory that can be locked.
-private final class LockableVault: Store {
-  typealias R = Vault
+private final class LockableVault: DecidingStore {
   private let store = MemoryStore<Vault>()
   let isLocked = Atomic(false)
   var place: String { store.place }
@@ -200,10 +199,6 @@ private final class LockableVault: Store {
     try check()
     return try store.load(names)
   }
-  func contains(_ name: String) throws(StoreError) -> Bool {
-    try check()
-    return try store.contains(name)
-  }
   func names() throws(StoreError) -> [String] {
     try check()
     return try store.names()
@@ -216,5 +211,4 @@ private final class LockableVault: Store {
     try check()
     try store.commit(batch, decision: decision)
   }
-  func forget(_ transaction: TransactionID) throws(StoreError) { try store.forget(transaction) }
 }

@@ -3,8 +3,7 @@ import CofferStorage
 import Synchronization
 
 /// A memory vault that refuses one kind of call.
-final class FaultyVault: Store {
-  typealias R = Vault
+final class FaultyVault: DecidingStore {
   enum Fault { case nothing, commit, forget, everything }
 
   let kind: StoreError.Kind
@@ -34,36 +33,28 @@ final class FaultyVault: Store {
     try check(.everything)
     return try inner.load(names)
   }
-  func contains(_ name: String) throws(StoreError) -> Bool { try inner.contains(name) }
   func names() throws(StoreError) -> [String] { try inner.names() }
   func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
     try inner.update(name, body)
   }
   func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
-    try check(.commit)
+    try check(batch.forgets == nil ? .commit : .forget)
     try inner.commit(batch, decision: decision)
     if let id = batch.decides { log.withLock { $0.decided.append(id) } }
-  }
-  func forget(_ transaction: TransactionID) throws(StoreError) {
-    try check(.forget)
-    try inner.forget(transaction)
-    log.withLock { $0.forgotten.append(transaction) }
+    if let id = batch.forgets { log.withLock { $0.forgotten.append(id) } }
   }
 }
 
 /// An empty plain store whose disk fills up between the decision and its own part.
-final class BreakingPlain: Store {
-  typealias R = Plain
+final class BreakingPlain: LayeredStore {
   let place = "breaking"
 
   func load(_ name: String) throws(StoreError) -> PlainForm? { nil }
   func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] { names.map { _ in Reading(form: nil, stamp: nil) } }
-  func contains(_ name: String) throws(StoreError) -> Bool { false }
   func names() throws(StoreError) -> [String] { [] }
   func update(_ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?) throws(StoreError) {}
   func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
     try decision?.make(.random())
     throw StoreError(.noSpace, "the disk is full", place: place, cure: "free some")
   }
-  func forget(_ transaction: TransactionID) throws(StoreError) {}
 }

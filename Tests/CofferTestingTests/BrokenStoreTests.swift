@@ -56,8 +56,7 @@ import Testing
 }
 
 /// A memory store with a fault.
-final class BrokenStore: Store {
-  typealias R = Plain
+final class BrokenStore: LayeredStore {
   enum Fault: Sendable {
     case none, dropsWrites, keepsRemoved, splitsBatches, ignoresExpectations, ignoresDecisions, losesUpdates, allowsReentrancy
     case takesAnyName, tellsTwice, tellsNothing, tellsUnchanged, quotesValues
@@ -84,7 +83,6 @@ final class BrokenStore: Store {
     try check()
     return values.withLock { values in names.map { Reading(form: values[$0], stamp: values[$0]) } }
   }
-  func contains(_ name: String) throws(StoreError) -> Bool { try load(name) != nil }
   func names() throws(StoreError) -> [String] {
     try check()
     return values.withLock { $0.keys.sorted() }
@@ -128,7 +126,6 @@ final class BrokenStore: Store {
       apply(batch.writes)
     }
   }
-  func forget(_ transaction: TransactionID) throws(StoreError) { try check() }
 
   private func apply(_ writes: [String: Write<PlainForm>]) {
     let told = values.withLock { values in

@@ -52,7 +52,7 @@ private struct Keys: KeySpace {
 
   @Test func `it answers each question as a store of the same domain and command line does`() throws {
     let lines = try answers(over: nil)
-    #expect(lines.count == 3 + 3 * 7)
+    #expect(lines.count == 3 + 3 * 6)
     for line in lines {
       let parts = line.components(separatedBy: " | ")
       #expect(parts.count == 3 && parts[1] == parts[2])

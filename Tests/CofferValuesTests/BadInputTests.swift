@@ -193,7 +193,7 @@ internal import Testing
     final class Settings {
       @Persisted var theme: Theme
       @Persisted var token: String?
-      init(_ app: StorageRouter, _ vault: any Store<Vault>) {
+      init(_ app: StorageRouter, _ vault: any DecidingStore) {
         _theme = Persisted(Keys().theme, in: app)
         _token = Persisted(vault.persistedValue(forKey: "token").string().onFailure(use: nil) { Issue.record($0) })
       }
@@ -212,7 +212,7 @@ internal import Testing
 
   @Test func `names that Unicode holds for one are two in the vault, in memory as on disk`() throws {
     let bench = try Bench()
-    let stores: [any Store<Vault>] = [bench.vault, MemoryStore<Vault>()]
+    let stores: [any DecidingStore] = [bench.vault, MemoryStore<Vault>()]
     for store in stores {
       let names = ["\u{E9}", "e\u{301}"]
       for (number, name) in names.enumerated() { try store.save(SecretForm(Bench.secret("\(number)")), for: name) }

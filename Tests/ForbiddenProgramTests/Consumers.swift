@@ -154,14 +154,12 @@ struct Consumer: Sendable {
   private static let store = Consumer(
     "CofferStorage",
     """
-      final class NullStore: Store {
-        typealias R = Vault
+      final class NullStore: DecidingStore {
         var place: String { "nowhere" }
         func load(_ name: String) throws(StoreError) -> SecretForm? { nil }
         func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
           names.map { _ in Reading(form: nil, stamp: RecordVersion.absent) }
         }
-        func contains(_ name: String) throws(StoreError) -> Bool { false }
         func names() throws(StoreError) -> [String] { [] }
         func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
           if let form = try body(nil), form.bytes.count > 0 { throw refusal(name) }
@@ -170,7 +168,6 @@ struct Consumer: Sendable {
           guard let name = batch.writes.keys.first else { return }
           throw refusal(name)
         }
-        func forget(_ transaction: TransactionID) throws(StoreError) {}
         private func refusal(_ name: String) -> StoreError {
           StoreError(.readOnly, "nothing can be stored", key: name, place: place, cure: "take another store")
         }
@@ -215,7 +212,7 @@ struct Consumer: Sendable {
     "CofferFoundation",
     """
       static func use() throws(StoreError) -> Int {
-        let store: any Store<Plain> = try UserDefaultsStore(suiteName: "app")
+        let store: any LayeredStore = try UserDefaultsStore(suiteName: "app")
         try store.synchronize()
         return try store.value(for: StorageKey("launches", default: 0))
       }
@@ -231,7 +228,7 @@ struct Consumer: Sendable {
         storage.tell(Change("theme", .set, by: .thisProcess))
         return storage.gets["theme"] ?? 0
       }
-      static func conforms(_ store: any Store<Vault>) async throws {
+      static func conforms(_ store: any DecidingStore) async throws {
         for check in ConformanceCheck.allCases { try await StoreConformance<Vault>("Mine") { .init(store) }.run(check) }
       }
       static func home() throws -> (DefaultsStore, Places) {

@@ -156,7 +156,7 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
       "settings on a server as the store of secrets",
       forbidden:
         "static func f(_ p: MemoryStore<Plain>, _ s: PostgresDefaults) throws { _ = try StorageRouter(plain: p, vault: s) }",
-      sentence: "cannot convert value of type 'PostgresDefaults.R' (aka 'Plain') to expected argument type 'Vault'",
+      sentence: "requires that 'PostgresDefaults' conform to 'DecidingStore'",
       allowed:
         "static func f(_ s: PostgresDefaults, _ v: MemoryStore<Vault>) throws { _ = try StorageRouter(plain: s, vault: v) }"),
     ForbiddenProgram(

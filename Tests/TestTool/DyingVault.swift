@@ -4,8 +4,7 @@ internal import CofferVault
 internal import Foundation
 
 /// A real vault store that ends the process before or after one of its parts.
-struct DyingVault: Store {
-  typealias R = Vault
+struct DyingVault: DecidingStore {
   private let store: VaultStore
   private let step: String?
   var place: String { store.place }
@@ -17,15 +16,10 @@ struct DyingVault: Store {
   }
 
   func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
-    if step == "beforeVaultCommit" { Self.die() }
+    let part = batch.forgets == nil ? "VaultCommit" : "Forget"
+    if step == "before\(part)" { Self.die() }
     try store.commit(batch, decision: decision)
-    if step == "afterVaultCommit" { Self.die() }
-  }
-
-  func forget(_ transaction: TransactionID) throws(StoreError) {
-    if step == "beforeForget" { Self.die() }
-    try store.forget(transaction)
-    if step == "afterForget" { Self.die() }
+    if step == "after\(part)" { Self.die() }
   }
 
   /// Ends this process as nobody can prevent.
@@ -33,7 +27,6 @@ struct DyingVault: Store {
 
   func load(_ name: String) throws(StoreError) -> SecretForm? { try store.load(name) }
   func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] { try store.load(names) }
-  func contains(_ name: String) throws(StoreError) -> Bool { try store.contains(name) }
   func names() throws(StoreError) -> [String] { try store.names() }
   func version(of name: String) throws(StoreError) -> RecordVersion { try store.version(of: name) }
   func sessionItems() throws(StoreError) -> [String: RecordVersion] { try store.sessionItems() }

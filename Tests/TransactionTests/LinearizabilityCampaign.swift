@@ -21,7 +21,7 @@ struct LinearizabilityCampaign {
   }
 
   /// Both stores of a home, which the other processes open too.
-  private static func stores(_ home: Home) throws -> (plain: any Store<Plain>, vault: VaultStore) {
+  private static func stores(_ home: Home) throws -> (plain: any LayeredStore, vault: VaultStore) {
     let key = try Data(contentsOf: URL(fileURLWithPath: home.keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
     let vault = try LockedVault.open(home.place, options: .withoutPins).unlock(with: Credentials(keyFile: key))
     return (try PostgresDefaults.open(domain: "app", at: home.place), try VaultStore(service: "app", vault: vault))

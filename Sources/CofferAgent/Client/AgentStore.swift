@@ -8,7 +8,7 @@ internal import SystemPackage
 /// It behaves as the vault's own store does, with two differences. Where the agent is locked every call throws
 /// ``/CofferPlatform/StoreError/Kind/locked``, and where it is not running ``/CofferPlatform/StoreError/Kind/noAgent``, and may
 /// be answered again once somebody ran `coffer unlock`. And it tells of no changes: its feed has ended.
-public final class AgentStore: Store {
+public final class AgentStore: DecidingStore {
   /// Serves the vault's route.
   public typealias R = Vault
 
@@ -101,6 +101,10 @@ public final class AgentStore: Store {
         .unsupported, "a vault cannot wait for another store's decision", place: place,
         cure: "prepare the plain store and let the vault decide")
     }
+    if let transaction = batch.forgets {
+      _ = try client.ask(Calls.forget, transaction)
+      return
+    }
     try client.ask(.commit, isWrite: true) { (writer) throws(StoreError) in
       try writer.put(service)
       try writer.put(batch)
@@ -110,9 +114,4 @@ public final class AgentStore: Store {
 
   /// The vault's record of transactions, which anybody can read without a key.
   public var decisions: DecisionLookup? { DecidedTransactions.lookup }
-
-  /// Drops the record of a decided transaction.
-  public func forget(_ transaction: TransactionID) throws(StoreError) {
-    _ = try client.ask(Calls.forget, transaction)
-  }
 }

@@ -22,7 +22,7 @@ final class ShellRouter {
   let plain: DefaultsStore
   private var openedPlain: DefaultsStore?
   private let context: Context
-  private var openedVault: (any Store<Vault>)??
+  private var openedVault: (any DecidingStore)??
 
   convenience init(_ options: RouterOptions, _ context: Context) throws { try self.init(domain: options.name, context) }
 
@@ -38,7 +38,7 @@ final class ShellRouter {
   }
 
   /// The vault, unlocked as usual at the first call; nil where there is none.
-  func vault() throws -> (any Store<Vault>)? {
+  func vault() throws -> (any DecidingStore)? {
     if let openedVault { return openedVault }
     let vault = try context.secrets(service: domain)
     openedVault = .some(vault)
@@ -64,7 +64,7 @@ final class ShellRouter {
   func watchedVault() throws -> VaultStore? { try context.vaultStore(service: domain) }
 
   /// The vault, which must exist.
-  func existingVault() throws -> any Store<Vault> {
+  func existingVault() throws -> any DecidingStore {
     guard let vault = try vault() else {
       throw Failure(
         StoreError(.noVault, "there is no vault", place: context.places.vault.description, cure: "coffer init makes one"))

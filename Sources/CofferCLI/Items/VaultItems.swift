@@ -288,7 +288,7 @@ extension Context {
   }
 
   /// The items of one service as a store; nil where there is no vault, and none is asked for by an option.
-  func secrets(service: String) throws -> (any Store<Vault>)? {
+  func secrets(service: String) throws -> (any DecidingStore)? {
     do {
       switch try openedVault() {
       case .byAgent(let client): return try AgentStore(service: service, vault: places.vault, client: client)

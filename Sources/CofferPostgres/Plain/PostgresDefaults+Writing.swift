@@ -40,6 +40,7 @@ extension PostgresDefaults {
           .unsupported, "the plain store does not decide transactions", place: place,
           cure: "let the vault decide, and pass a decision")
       }
+      guard batch.forgets == nil else { return }  // It decides no transaction, and leaves none prepared.
       var changes: [(name: String, form: PlainForm?)] = []
       for (name, write) in batch.writes {
         let name = try StoredPlain.checked(name)
@@ -54,11 +55,6 @@ extension PostgresDefaults {
       case (_, .own): throw PlainHalf.apart(place)
       }
     }
-  }
-
-  /// Nothing: the store decides no transaction, and leaves none prepared.
-  public func forget(_ transaction: TransactionID) throws(StoreError) {
-    try Reentrancy.check(place)
   }
 
   /// In one transaction of this store: a decision changes nothing elsewhere.

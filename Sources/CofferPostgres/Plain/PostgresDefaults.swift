@@ -17,7 +17,7 @@ internal import Synchronization
 ///
 /// A write is durable when it returns. Names and values are held to what ``/CofferDefaults/DefaultsStore`` takes, and names are
 /// told apart by their bytes. Nothing else than the domain is asked: there are no suites, overrides and registered values.
-public final class PostgresDefaults: Store {
+public final class PostgresDefaults: LayeredStore {
   /// Serves the plain route.
   public typealias R = Plain
 
@@ -163,19 +163,6 @@ extension PostgresDefaults {
   /// Several values from one moment.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] {
     try run { (state) throws(StoreError) in try snapshot(names, state.session).readings }
-  }
-
-  /// Whether the domain has a value for `name`.
-  public func contains(_ name: String) throws(StoreError) -> Bool {
-    try run { (state) throws(StoreError) in
-      let session = state.session
-      return try session.begin { (connection) throws(StoreError) in
-        try connection.ask(
-          "SELECT 1::bigint FROM \(table.schema).plain WHERE domain = $1 AND name = $2 LIMIT 1", table.parameters(name),
-          until: session.deadline)
-        return try answer(connection, session).count > 0
-      }
-    }
   }
 
   /// All names with a value, ascending.

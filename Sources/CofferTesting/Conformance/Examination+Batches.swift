@@ -81,7 +81,7 @@ extension Examination {
   }
 
   func forgetting() throws {
-    try store.forget(.random())
+    try store.commit(Batch(forgetting: .random()), decision: nil)
     var deciding = batch(["a": try samples.number(1)])
     let id = TransactionID.random()
     deciding.decides = id
@@ -91,8 +91,7 @@ extension Examination {
     }
     try store.commit(deciding, decision: nil)
     try expectValue(try samples.number(1), of: "a", "after a deciding batch")
-    try store.forget(id)
-    try store.forget(id)
+    for _ in 1...2 { try store.commit(Batch(forgetting: id), decision: nil) }
     try expect(try store.names() == ["a"], "a decision shows among the names")
   }
 

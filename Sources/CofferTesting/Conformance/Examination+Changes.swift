@@ -87,7 +87,7 @@ extension Examination {
     }
     try expect(.closed, "load after close") { _ = try store.load("a") }
     try expect(.closed, "load of several after close") { _ = try store.load(["a"]) }
-    try expect(.closed, "contains after close") { _ = try store.contains("a") }
+    try expect(.closed, "contains after close") { _ = try subject.contains("a") }
     try expect(.closed, "names after close") { _ = try store.names() }
     try expect(.closed, "save after close") { try store.save(nil, for: "a") }
     try expect(.closed, "update after close") { try store.update("a") { (old) throws(StoreError) in old } }

@@ -40,7 +40,7 @@ extension Examination {
     let calls: [(String, () throws(StoreError) -> Void)] = [
       ("load", { () throws(StoreError) in _ = try store.load("a") }),
       ("load of several", { () throws(StoreError) in _ = try store.load(["a"]) }),
-      ("contains", { () throws(StoreError) in _ = try store.contains("a") }),
+      ("contains", { () throws(StoreError) in _ = try subject.contains("a") }),
       ("names", { () throws(StoreError) in _ = try store.names() }),
       ("save", { () throws(StoreError) in try store.save(one, for: "a") }),
       ("update", { () throws(StoreError) in try store.update("a") { (_) throws(StoreError) in one } }),

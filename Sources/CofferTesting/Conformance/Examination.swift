@@ -55,13 +55,13 @@ struct Examination<R: Route>: Sendable {
   }
 
   /// Checks each kind of read.
-  func expectValue(_ form: R.Form?, of name: String, in store: (any Store<R>)? = nil, _ when: String) throws {
-    let store = store ?? self.store
+  func expectValue(_ form: R.Form?, of name: String, in subject: StoreConformance<R>.Subject? = nil, _ when: String) throws {
+    let subject = subject ?? self.subject, store = subject.store
     let found = try store.load(name)
     try expect(isSame(found, form), "\(when), load of '\(name)' gives \(describe(found)) instead of \(describe(form))")
     let reading = try store.load([name])
     try expect(reading.count == 1 && isSame(reading[0].form, form), "\(when), load of ['\(name)'] gives something else")
-    try expect(try store.contains(name) == (form != nil), "\(when), contains('\(name)') is \(form == nil)")
+    try expect(try subject.contains(name) == (form != nil), "\(when), contains('\(name)') is \(form == nil)")
   }
 
   func isSame(_ left: R.Form?, _ right: R.Form?) -> Bool {

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 public import CofferStorage
 
 /// The suite that every store must pass.
@@ -15,18 +16,13 @@ public struct StoreConformance<R: Route>: Sendable {
     /// The store.
     public let store: any Store<R>
     /// Opens the same place again, like another process; nil for a store without a place.
-    public var reopen: (@Sendable () throws -> any Store<R>)?
+    let reopen: (@Sendable () throws -> Subject)?
     /// Closes the store; nil for one that cannot be closed.
-    public var close: (@Sendable () throws -> Void)?
-
-    /// A subject.
-    public init(
-      _ store: any Store<R>, reopen: (@Sendable () throws -> any Store<R>)? = nil, close: (@Sendable () throws -> Void)? = nil
-    ) {
-      self.store = store
-      self.reopen = reopen
-      self.close = close
-    }
+    let close: (@Sendable () throws -> Void)?
+    let contains: @Sendable (String) throws(StoreError) -> Bool
+    /// Nil for a store of preferences, which has neither.
+    let version: (@Sendable (String) throws(StoreError) -> R.Stamp)?
+    let sessionItems: (@Sendable () throws(StoreError) -> [String: R.Stamp])?
   }
 
   /// Optional abilities of stores.
@@ -114,9 +110,25 @@ extension StoreConformance where R == Plain {
   /// The suite for a store that can be neither closed nor reopened.
   public init(
     _ name: String, abilities: Abilities = Abilities(), exceptions: [ConformanceCheck: String] = [:],
-    make: @escaping @Sendable () throws -> any Store<Plain>
+    make: @escaping @Sendable () throws -> any LayeredStore
   ) {
-    self.init(name, abilities, .plain, exceptions) { Subject(try make()) }
+    self.init(name, abilities, .plain, exceptions) { () throws -> Subject in try Subject(make()) }
+  }
+}
+
+extension StoreConformance.Subject where R == Plain {
+  /// A store of preferences.
+  public init(
+    _ store: some LayeredStore, reopen: (@Sendable () throws -> any LayeredStore)? = nil,
+    close: (@Sendable () throws -> Void)? = nil
+  ) {
+    self.init(
+      store: store, reopen: reopen.map(Self.opening), close: close, contains: store.contains, version: nil,
+      sessionItems: nil)
+  }
+
+  private static func opening(_ open: @escaping @Sendable () throws -> any LayeredStore) -> @Sendable () throws -> Self {
+    { try Self(open()) }
   }
 }
 
@@ -132,8 +144,24 @@ extension StoreConformance where R == Vault {
   /// The suite for a store that can be neither closed nor reopened.
   public init(
     _ name: String, abilities: Abilities = Abilities(), exceptions: [ConformanceCheck: String] = [:],
-    make: @escaping @Sendable () throws -> any Store<Vault>
+    make: @escaping @Sendable () throws -> any DecidingStore
   ) {
-    self.init(name, abilities, .secret, exceptions) { Subject(try make()) }
+    self.init(name, abilities, .secret, exceptions) { () throws -> Subject in try Subject(make()) }
+  }
+}
+
+extension StoreConformance.Subject where R == Vault {
+  /// A store of secrets.
+  public init(
+    _ store: some DecidingStore, reopen: (@Sendable () throws -> any DecidingStore)? = nil,
+    close: (@Sendable () throws -> Void)? = nil
+  ) {
+    self.init(
+      store: store, reopen: reopen.map(Self.opening), close: close, contains: store.contains,
+      version: store.version, sessionItems: store.sessionItems)
+  }
+
+  private static func opening(_ open: @escaping @Sendable () throws -> any DecidingStore) -> @Sendable () throws -> Self {
+    { try Self(open()) }
   }
 }

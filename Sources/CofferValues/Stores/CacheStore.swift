@@ -70,14 +70,6 @@ public final class CacheStore<R: Route>: Store {
     try entering { (_) throws(StoreError) in try memory.version(of: name) }
   }
 
-  /// The items that a logout removes, including expired ones.
-  public func sessionItems() throws(StoreError) -> [String: R.Stamp] {
-    try entering { (_) throws(StoreError) in try memory.sessionItems() }
-  }
-
-  /// Drops the record of a decided transaction.
-  public func forget(_ transaction: TransactionID) throws(StoreError) { try memory.forget(transaction) }
-
   private func entering<Result>(_ body: (inout Uses<R>) throws(StoreError) -> Result) throws(StoreError) -> Result {
     // Before the lock, which this thread holds inside an update's closure.
     try Reentrancy.check(place)
@@ -92,14 +84,19 @@ public final class CacheStore<R: Route>: Store {
   }
 }
 
-extension CacheStore where R == Plain {
+extension CacheStore: LayeredStore where R == Plain {
   /// An empty store of at most `limit` preferences.
   public convenience init(limit: Int) { self.init(MemoryStore<Plain>(), limit: limit) }
 }
 
-extension CacheStore where R == Vault {
+extension CacheStore: DecidingStore where R == Vault {
   /// An empty store of at most `limit` secrets, in guarded memory.
   public convenience init(limit: Int) { self.init(MemoryStore<Vault>(), limit: limit) }
+
+  /// The items that a logout removes, including expired ones.
+  public func sessionItems() throws(StoreError) -> [String: RecordVersion] {
+    try entering { (_) throws(StoreError) in try memory.sessionItems() }
+  }
 }
 
 private struct Uses<R: Route> {

@@ -7,10 +7,10 @@ public struct PersistentStore<Default: DefaultConvertible>: DefaultStoreType {
   public let handle: AnyPersistedValue<Default?>
   /// The value as a subject that reports its changes.
   public let subject: PersistedValues.Subject<Default?>
-  private let store: any Store<Plain>
+  private let store: any LayeredStore
 
   /// The value of `Default`'s key in `store`.
-  public init(in store: any Store<Plain>) {
+  public init(in store: any LayeredStore) {
     self.store = store
     handle = store.persistedValue(for: StorageKey(Default.key, of: Default.self)).eraseToAnyPersistedValue()
     subject = handle.subject()

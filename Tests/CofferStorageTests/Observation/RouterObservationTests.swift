@@ -243,17 +243,14 @@ final class Signals: Sendable {
 }
 
 /// A store without a feed of its own.
-struct MuteStore: Store {
-  typealias R = Plain
+struct MuteStore: LayeredStore {
   private let store = MemoryStore<Plain>()
   var place: String { store.place }
   func load(_ name: String) throws(StoreError) -> PlainForm? { try store.load(name) }
   func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] { try store.load(names) }
-  func contains(_ name: String) throws(StoreError) -> Bool { try store.contains(name) }
   func names() throws(StoreError) -> [String] { try store.names() }
   func update(_ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?) throws(StoreError) {
     try store.update(name, body)
   }
   func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) { try store.commit(batch, decision: decision) }
-  func forget(_ transaction: TransactionID) throws(StoreError) { try store.forget(transaction) }
 }

@@ -9,7 +9,7 @@ import SystemPackage
 import Testing
 
 /// The vault's own store, which lets a test act at the moment when a version is asked for.
-private final class WatchedVault: Store {
+private final class WatchedVault: DecidingStore {
   let base: VaultStore
   private let act = Mutex<(@Sendable () throws -> Void)?>(nil)
 
@@ -22,13 +22,11 @@ private final class WatchedVault: Store {
   var place: String { base.place }
   func load(_ name: String) throws(StoreError) -> SecretForm? { try base.load(name) }
   func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] { try base.load(names) }
-  func contains(_ name: String) throws(StoreError) -> Bool { try base.contains(name) }
   func names() throws(StoreError) -> [String] { try base.names() }
   func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
     try base.update(name, body)
   }
   func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) { try base.commit(batch, decision: decision) }
-  func forget(_ transaction: TransactionID) throws(StoreError) { try base.forget(transaction) }
   func version(of name: String) throws(StoreError) -> RecordVersion {
     do { try act.withLock(\.self)?() } catch { Issue.record(error) }
     return try base.version(of: name)

@@ -21,8 +21,7 @@ private struct RenamedKeys: KeySpace {
 }
 
 /// A memory vault that lets somebody else act between two looks at it.
-private final class InterruptedVault: Store {
-  typealias R = Vault
+private final class InterruptedVault: DecidingStore {
   typealias Act = @Sendable () throws(StoreError) -> Void
   let inner = MemoryStore<Vault>()
   private let loading = Mutex<Act?>(nil), versioned = Mutex<Act?>(nil)
@@ -43,13 +42,11 @@ private final class InterruptedVault: Store {
     return try inner.load(name)
   }
   func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] { try inner.load(names) }
-  func contains(_ name: String) throws(StoreError) -> Bool { try inner.contains(name) }
   func names() throws(StoreError) -> [String] { try inner.names() }
   func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
     try inner.update(name, body)
   }
   func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) { try inner.commit(batch, decision: decision) }
-  func forget(_ transaction: TransactionID) throws(StoreError) { try inner.forget(transaction) }
   func version(of name: String) throws(StoreError) -> RecordVersion {
     let version = try inner.version(of: name)
     if let act = versioned.withLock({ Self.take(&$0) }) { try act() }

@@ -182,8 +182,7 @@ private final class HandSetClock: Sendable {
 }
 
 /// A memory vault whose clock is behind when a test says so: it opens no value then.
-private final class ClocklessVault: Store {
-  typealias R = Vault
+private final class ClocklessVault: DecidingStore {
   let isBehind = Mutex(false)
   private let inner = MemoryStore<Vault>()
   var place: String { inner.place }
@@ -200,7 +199,6 @@ private final class ClocklessVault: Store {
     if let name = names.first { do { try check() } catch { throw error.about(key: name) } }
     return try inner.load(names)
   }
-  func contains(_ name: String) throws(StoreError) -> Bool { try inner.contains(name) }
   func names() throws(StoreError) -> [String] { try inner.names() }
   func version(of name: String) throws(StoreError) -> RecordVersion { try inner.version(of: name) }
   func sessionItems() throws(StoreError) -> [String: RecordVersion] { try inner.sessionItems() }
@@ -208,7 +206,6 @@ private final class ClocklessVault: Store {
     try inner.update(name, body)
   }
   func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) { try inner.commit(batch, decision: decision) }
-  func forget(_ transaction: TransactionID) throws(StoreError) { try inner.forget(transaction) }
 }
 
 /// What an observer was told.

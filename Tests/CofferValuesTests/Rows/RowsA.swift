@@ -51,8 +51,8 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
   @Test func `A1 a controller owns a preference and is given its store by injection`() throws {
     // A default argument may name a store that the program shares, as `defaults: UserDefaults = .standard` does.
     final class Controller {
-      let defaults: any Store<Plain>
-      init(defaults: any Store<Plain> = MemoryStore<Plain>()) { self.defaults = defaults }
+      let defaults: any LayeredStore
+      init(defaults: any LayeredStore = MemoryStore<Plain>()) { self.defaults = defaults }
     }
     let bench = try Bench()
     try Controller(defaults: bench.defaults()).defaults.set(.dark, for: Keys().theme)
@@ -65,8 +65,8 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
     // In a process of its own: where the standard domain is, the environment says.
     await #expect(processExitsWith: .success) {
       final class Controller {
-        let defaults: any Store<Plain>
-        init(defaults: any Store<Plain> = DefaultsStore.standard) { self.defaults = defaults }
+        let defaults: any LayeredStore
+        init(defaults: any LayeredStore = DefaultsStore.standard) { self.defaults = defaults }
       }
       try inHomeOfItsOwn { folder in
         #expect(try Controller().defaults.value(for: Keys().theme) == .light)
@@ -199,7 +199,7 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
 
   @Test func `A7 another store needs only another argument`() throws {
     let bench = try Bench()
-    let stores: [any Store<Plain>] = [
+    let stores: [any LayeredStore] = [
       try bench.defaults(), try bench.defaults("group.com.example"), MemoryStore<Plain>(), CacheStore<Plain>(limit: 8),
     ]
     for store in stores {

@@ -24,7 +24,7 @@ private struct PersistedValuesService: PersistedValuesServiceProtocol {
   let userId: AnyPersistedValue<String?>
   let token: PersistedValues.Subject<Token?>
 
-  init(keychain: any Store<Vault>, userDefaults: any Store<Plain>, onFailure: @escaping @Sendable (StoreError) -> Void) {
+  init(keychain: any DecidingStore, userDefaults: any LayeredStore, onFailure: @escaping @Sendable (StoreError) -> Void) {
     userToggle = userDefaults.persistedValue(forKey: "user_toogle").bool().default(false).eraseToAnyPersistedValue()
     userId = keychain.persistedValue(forKey: "user_id").string().onFailure(use: nil, onFailure).eraseToAnyPersistedValue()
     token = keychain.persistedValue(forKey: "token").codable(Token.self).onFailure(use: nil, onFailure).subject()
@@ -322,19 +322,16 @@ private struct SettingsViewModel {
   }
 
   @Test func `C18 a value of which nobody tells gives the present value and ends`() async throws {
-    struct Silent: Store {
-      typealias R = Plain
+    struct Silent: LayeredStore {
       let memory = MemoryStore<Plain>()
       var place: String { "silent" }
       func load(_ name: String) throws(StoreError) -> PlainForm? { try memory.load(name) }
       func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] { try memory.load(names) }
-      func contains(_ name: String) throws(StoreError) -> Bool { try memory.contains(name) }
       func names() throws(StoreError) -> [String] { try memory.names() }
       func update(_ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?) throws(StoreError) {
         try memory.update(name, body)
       }
       func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) { try memory.commit(batch, decision: decision) }
-      func forget(_ transaction: TransactionID) {}
     }
     var seen: [Int] = []
     for await value in try Silent().persistedValue(forKey: "n").integer().default(7).subject().changes() {

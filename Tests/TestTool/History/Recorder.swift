@@ -14,8 +14,8 @@ internal import SystemPackage
 /// The record's lines are those of ``/CofferTestSupport/RecordedOperation``. A call is noted before anything is done, and an
 /// answer after it came, each by one write(2). A kill may cut it: each line begins with an end of line, and ends with a period.
 struct Recorder {
-  private let plain: any Store<Plain>
-  private let vault: any Store<Vault>
+  private let plain: any LayeredStore
+  private let vault: any DecidingStore
   private let router: StorageRouter
   private let keys = TransactionKeys()
   private let isOnServer: Bool
@@ -26,7 +26,7 @@ struct Recorder {
   init(_ home: FilePath, _ rest: [String]) throws {
     let place = TransactionVerbs.place(of: home)
     isOnServer = place.url != nil
-    let preferences: any Store<Plain> =
+    let preferences: any LayeredStore =
       if isOnServer { try PostgresDefaults.open(domain: "app", at: place) } else { try TransactionVerbs.plainStore(home) }
     plain = preferences
     if rest.count > 4, let milliseconds = Int(rest[4]) {

@@ -21,7 +21,7 @@ enum StandardStore {
     try opened.save(.integer(3), for: "size")
     print("place | \(standard.place) | \(opened.place)")
     print("names | \(try standard.names()) \(standard.part) | \(try opened.names()) \(opened.part)")
-    print("unstored | \(standard.unstoredNames) | \(opened.unstoredNames)")
+    print("unstored | \(standard.layers.unstoredNames()) | \(opened.layers.unstoredNames())")
     for name in ["theme", "size", "absent"] {
       for (one, other) in zip(try answers(standard, name), try answers(opened, name)) {
         print("\(name) \(one.question) | \(one.answer) | \(other.answer)")
@@ -31,21 +31,21 @@ enum StandardStore {
 
   private static func askUnopened(_ standard: DefaultsStore.Standard, _ reason: StoreError) throws {
     print(reason.kind)
-    print(standard.unstoredSource(of: "theme") ?? "nothing")
+    print(standard.layers.unstoredSource("theme") ?? "nothing")
     do throws(StoreError) {
       _ = try StorageRouter(plain: standard, vault: MemoryStore<Vault>(), keys: Keys())
       print("opened")
     } catch { print(error.kind) }
   }
 
-  private static func answers(_ store: any Store<Plain>, _ name: String) throws -> [(question: String, answer: String)] {
+  private static func answers(_ store: any LayeredStore, _ name: String) throws -> [(question: String, answer: String)] {
     let reading = try store.load([name])[0]
     let sources = try store.explain(name).sources.map { "\($0.layer) \($0.place)" }
     return [
       ("load", "\(String(describing: try store.load(name)))"), ("form", "\(String(describing: reading.form))"),
       ("base", "\(String(describing: reading.base)) \(String(describing: reading.stamp))"),
-      ("contains", "\(try store.contains(name))"), ("version", "\(String(describing: try store.version(of: name)))"),
-      ("explain", sources.joined(separator: ", ")), ("unstored", store.unstoredSource(of: name) ?? "nothing"),
+      ("contains", "\(try store.contains(name))"),
+      ("explain", sources.joined(separator: ", ")), ("unstored", store.layers.unstoredSource(name) ?? "nothing"),
     ]
   }
 }

@@ -21,7 +21,7 @@ struct Serving {
   ///     see ``Steps``; nil for nowhere.
   init(_ home: FilePath, keyFile: String, agentMilliseconds: Int?, step: String?) throws {
     plain = try TransactionVerbs.plainStore(home, dyingAt: step)
-    let vault: any Store<Vault> =
+    let vault: any DecidingStore =
       if let milliseconds = agentMilliseconds {
         try AgentStore(
           service: "app", vault: TransactionVerbs.place(of: home),

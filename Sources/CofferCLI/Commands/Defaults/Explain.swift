@@ -11,7 +11,7 @@ struct DefaultsExplainCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let explanation = try context.domain(domain).explain(key)
+    let explanation = try context.domain(domain).layers.explain(key)
     guard explanation.winner != nil else { throw context.nothing(under: key, in: domain) }
     try Output.line(
       options.json ? JSONText.encode(SourcesJSON(domain, key, explanation)) : Printable.text(explanation.description))

@@ -13,6 +13,8 @@ public struct DecisionLookup: Sendable {
   public let settle: @Sendable (TransactionID, String) throws(StoreError) -> TransactionOutcome
   /// Drops the records of committed transactions, once the plain store holds their changes durably. Ignores unknown ids.
   public let forget: @Sendable ([TransactionID], String) throws(StoreError) -> Void
+  /// Whether another store in the same database may add its writes to the transaction of a ``Store/commit(_:decision:)``.
+  public var sharesTransactions = false
 
   /// A lookup by three functions of the deciding store.
   public init(
@@ -24,12 +26,4 @@ public struct DecisionLookup: Sendable {
     self.settle = settle
     self.forget = forget
   }
-}
-
-extension Store {
-  /// Nil: the outcome of a transaction that this store decided dies with its process.
-  public var decisions: DecisionLookup? { nil }
-
-  /// Does nothing: this store leaves nothing to settle after its process.
-  public func settle(with decisions: DecisionLookup) {}
 }
