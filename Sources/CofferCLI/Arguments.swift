@@ -5,9 +5,9 @@ internal import CofferTerminal
 /// The command line of this process, read once: its command, its words for the parser, and its refusal, if any.
 struct Arguments {
   let given: [String]
-  /// The same words, the command's name first, followed by the options that preceded it.
+  /// ``given``, the command's name first, followed by the options that preceded it.
   let words: [String]
-  /// The number of `words` in the command's name.
+  /// Words in the command's name.
   let depth: Int
   /// The command; the root if the words name none.
   let command: any ParsableCommand.Type
@@ -33,7 +33,6 @@ struct Arguments {
 
   var rest: ArraySlice<String> { words.dropFirst(depth) }
 
-  /// Whether the words name a command rather than a group of commands.
   var namesLeaf: Bool { depth > 0 && command.configuration.subcommands.isEmpty }
 
   /// The command whose argument a shell's script completes, and the request without the command's name; nil for any other
@@ -88,7 +87,6 @@ struct Arguments {
   }
 }
 
-/// The options that every command has, at the start of a line.
 enum ProgramOptions {
   private static let withValue = ["--home", "--vault", "--offline"]
   private static let flags = ["--quiet", "-q", "--json", "--yes"]
@@ -118,7 +116,7 @@ enum ProgramName {
     "cargo-credential-coffer": ["credential", "cargo"], "coffer-askpass": ["credential", "askpass"],
   ]
 
-  /// The name of another program, installed only on request.
+  /// Installed only on request.
   static let keyring = "keyring"
 
   /// `words` begins with the program's name.

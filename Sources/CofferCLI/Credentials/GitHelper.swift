@@ -98,7 +98,6 @@ struct GitHelper {
     return try items.list(service: service).sorted { $0.modified > $1.modified }
   }
 
-  /// Nil if the credential is gone or has expired.
   private func credential(_ name: ItemName) throws -> GitCredential? {
     do { return try items.get(name).map { try GitCredential($0) } } catch let error as StoreError {
       guard error.kind == .expired else { throw error.about(key: name.description) }
@@ -188,7 +187,6 @@ struct GitHelper {
     }
   }
 
-  /// Nil if the credential has expired.
   private func deletedCredential(_ item: VaultItem) throws -> GitCredential? {
     do { return try GitCredential(items.value(of: item.name, revision: item.revision)) } catch let error as StoreError {
       guard error.kind == .expired else { throw error.about(key: item.name.description) }
@@ -205,7 +203,6 @@ struct GitHelper {
     return refused.credential == nil || SecretForm.areSame(refused.credential, stored.credential)
   }
 
-  /// Whether the item is unchanged since git received it, if git says so.
   private func isStillAsGiven(_ item: VaultItem) -> Bool {
     let ours = (message.lists["state[]"] ?? []).filter { $0.hasPrefix(Self.statePrefix) }
     return ours.isEmpty || ours.contains(Self.statePrefix + String(item.revision))

@@ -88,7 +88,6 @@ struct SecretSearch {
     let unseen: String?
   }
 
-  /// The files in which other programs keep secrets in the clear, and unreadable candidates.
   func files() -> [Looked] {
     guard let home else { return [] }
     let standard = CredentialFile.gitStandard(home: home, config: config(home))
@@ -122,10 +121,8 @@ struct SecretSearch {
     context.places.home == nil ? context.places.defaults : home.appending(".config")
   }
 
-  /// The number of bytes read of such a file.
   private static let largestFile = 1 << 20
 
-  /// Nil if there is no file.
   private static func text(_ path: FilePath) throws -> String? {
     guard let status = try FileStatus(at: path) else { return nil }
     // Opening a pipe might wait, and a device might have no end.

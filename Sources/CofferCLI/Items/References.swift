@@ -15,7 +15,6 @@ struct Reference: Hashable, CustomStringConvertible {
   let service: String
   /// Nil for the only item of the service.
   let account: String?
-  /// The part of the item; nil for its value.
   let attribute: String?
 
   static func isMeant(by text: String) -> Bool { text.utf8.starts(with: scheme.utf8) }
@@ -111,7 +110,6 @@ struct References {
     }
   }
 
-  /// The value of a reference that was given to the initializer.
   subscript(_ reference: Reference) -> SecretForm {
     // Only a fault in this program asks for an uncollected reference; no text of a user leads here.
     guard let value = values[reference] else { preconditionFailure("a reference was not collected") }

@@ -38,12 +38,10 @@ final class VaultItems {
     }
   }
 
-  /// Value and metadata; nil if there is no such item.
   func get(_ name: ItemName) throws -> SecretForm? {
     try ask(Calls.get, name)
   }
 
-  /// All but the value; nil if there is no such item.
   func item(_ name: ItemName) throws -> VaultItem? {
     try ask(Calls.item, name).first
   }
@@ -109,7 +107,6 @@ final class VaultItems {
     return LikelyNames.near(name.service, among: try names(of: nil))
   }
 
-  /// The item chosen by a person at a terminal; nil if nobody can be asked.
   private func chosen(of items: [VaultItem]) throws -> VaultItem? {
     try chosen(of: items) { $0.name.account.isEmpty ? "''" : $0.name.account }
   }
@@ -154,7 +151,6 @@ final class VaultItems {
     }
   }
 
-  /// Field names by item, for a query's services.
   func fieldNames(_ query: ItemQuery) throws -> [ItemName: [String]] {
     var ofFields = ItemQuery(service: query.service)
     (ofFields.otherThan, ofFields.ofFields) = (query.otherThan, true)
@@ -209,7 +205,6 @@ final class VaultItems {
     _ = try ask(Calls.rehearse, changes)
   }
 
-  /// Performs `call` in the agent or on the vault open here.
   func ask<each Argument: WireValue, Answer: WireValue>(
     _ call: Call<Answer, repeat each Argument>, _ arguments: repeat each Argument
   ) throws -> Answer {
@@ -272,7 +267,6 @@ extension Context {
   /// Nil if the agent does not have the vault open.
   func agentItems() throws -> VaultItems? { try agent().map { VaultItems(self, agent: $0, hasAnswered: true) } }
 
-  /// Opened with `credentials` alone.
   func items(openedWith credentials: consuming Credentials) throws -> VaultItems {
     VaultItems(self, .here(try lockedVault().unlock(with: credentials)))
   }

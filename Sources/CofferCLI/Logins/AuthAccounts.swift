@@ -184,7 +184,6 @@ struct AuthAccounts {
   }
 }
 
-/// A host's name on the command line.
 enum AuthHost {
   /// The host in lower case, as host names have no case (RFC 4343). A pasted address is reduced to its host.
   static func check(_ text: String) throws(Failure) -> String {

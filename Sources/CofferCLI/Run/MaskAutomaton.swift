@@ -29,7 +29,6 @@ final class MaskAutomaton: Sendable {
   private static let tableBytes = 256 * MemoryLayout<Int32>.stride
 
   private let states: [State]
-  /// The byte that leads to each state.
   private let labels: SecretForm
   private let tables: SecretForm
   /// A bit for each pair of bytes that begins a secret. Most of a stream is outside any secret; the scan skips it by these

@@ -58,7 +58,6 @@ extension Context {
     note("the key file alone opened the vault; the passphrase was not tried")
   }
 
-  /// Lends the credentials for `vault` to `open`: see ``Opening``.
   func opening<Result: ~Copyable>(
     _ vault: LockedVault, _ open: (consuming Credentials) throws -> Result
   ) throws -> Result {
@@ -100,7 +99,6 @@ extension Context {
     return try Identity.invitations(in: CredentialSources(self).identity(path))
   }
 
-  /// The agent's status, whether it holds the vault or not; nil if none runs.
   func agentStatus() throws(StoreError) -> AgentStatus? {
     do throws(StoreError) {
       return try AgentClient(folder: places.run, vault: places.vault, options: .withoutPins).status()

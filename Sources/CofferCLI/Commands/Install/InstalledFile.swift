@@ -75,7 +75,6 @@ struct InstalledFile {
 }
 
 extension UnsafeRawBufferPointer {
-  /// `word` is not empty.
   fileprivate func holds(_ word: StaticString) -> Bool {
     var rest = self
     while rest.count >= word.utf8CodeUnitCount, let start = rest.baseAddress,
@@ -136,7 +135,6 @@ struct InstallRecord {
   /// Install may have made the prefix itself.
   private static let itself = "."
 
-  /// Nil outside the prefix.
   private func name(of path: FilePath) -> String? {
     var name = path
     guard name.removePrefix(prefix) else { return nil }
@@ -175,7 +173,6 @@ struct InstallRecord {
     for file in files { marks[file.path, default: []].insert(try file.mark()) }
   }
 
-  /// Records that `files` are written.
   mutating func settle(_ files: [InstalledFile]) throws {
     for file in files { marks[file.path] = [try file.mark()] }
   }
