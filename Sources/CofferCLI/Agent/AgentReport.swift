@@ -2,7 +2,6 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// What commands print of an agent.
 struct AgentReport: Encodable {
   let running: Bool
   @OrNull var process: Int32?
@@ -38,7 +37,7 @@ struct AgentReport: Encodable {
     let isUnlocked = status?.unlocked != nil
     idleLeft = isUnlocked ? status?.idleLeft.components.seconds : nil
     lifetimeLeft = isUnlocked ? status?.lifetimeLeft.components.seconds : nil
-    // The connection that asks is no news.
+    // Not counting the connection that asks.
     connections = status.map { $0.connections - 1 }
     unlockedMemory = status?.unlockedMemory
   }
@@ -56,7 +55,7 @@ struct AgentReport: Encodable {
       + "latest"
   }
 
-  /// The same in few words, for a person who looks at all.
+  /// A shorter text for a person.
   func short(_ display: Display) -> String {
     let dot = Sign.dot.text(display)
     guard running else { return Style.dim.text("not running", display) + "; coffer unlock starts it" }

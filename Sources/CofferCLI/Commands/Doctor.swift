@@ -23,7 +23,7 @@ struct DoctorCommand: Command {
 
   @OptionGroup var options: AnswerOptions
 
-  /// Without --fix the vault is opened only where a file is named that opens it.
+  /// Without --fix the vault is opened only if a file with its secret is named.
   var opening: UnlockingOptions? { fix || !unlocking.isEmpty ? unlocking : nil }
 
   func perform(_ context: Context) throws {
@@ -70,7 +70,7 @@ struct DoctorCommand: Command {
   private func mend(_ context: Context) throws {
     let fix = DoctorFix(context)
     do { try fix.run() } catch {
-      // What moved before that is told all the same.
+      // Earlier moves are reported all the same.
       if !fix.rows.isEmpty { try tell(fix.rows, context) }
       throw error
     }

@@ -5,7 +5,6 @@ internal import CofferTerminal
 internal import CofferVault
 internal import SystemPackage
 
-/// A slot in JSON.
 struct SlotJSON: Encodable {
   let id: String, opens: String, label: String, passes: UInt32, mebibytes: UInt32, inUse: Bool
 
@@ -19,13 +18,13 @@ struct SlotJSON: Encodable {
   }
 }
 
-/// An invitation on its way out: to standard output, from where it is passed on.
+/// An invitation's only way out: to standard output.
 enum NewInvitation {
-  /// Of an invitation that takes the place of earlier ones.
+  /// For an invitation that replaces earlier ones.
   static let ofNewKey =
     "machines that have not seen the vault since need it: with an older one, who was removed could still lead them on"
 
-  /// - Parameter purpose: who needs it, and for which command.
+  /// - Parameter purpose: its recipients, and their command.
   static func show(_ invitation: Invitation, _ purpose: String, _ context: Context) throws {
     context.note("this is the invitation now; \(purpose). It is no secret, but has to come by a way that nobody can change:")
     try Output.line(invitation.description)

@@ -58,9 +58,9 @@ struct UninstallCommand: Command {
   }
 }
 
-/// The folder that `bin`, `share` and `lib` are in.
+/// The folder of `bin`, `share` and `lib`.
 enum InstallPrefix {
-  /// - Parameter given: what `--prefix` says; nil for `~/.local`.
+  /// - Parameter given: the value of `--prefix`; nil for `~/.local`.
   static func path(_ given: String?) throws -> FilePath {
     if let given {
       guard !given.contains("\n") else { throw Failure.usage("the prefix has a newline in it", try: "--prefix DIR") }
