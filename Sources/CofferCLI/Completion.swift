@@ -45,10 +45,10 @@ struct CompletionCommand: Command {
     try Output.line(shell.script())
   }
 
-  /// bash ends a word at a colon and at other signs, which many names contain, and keeps quotes in it. The script gets the
-  /// words as the command would. Answers lose the part before the word that the shell completes, and the rest is quoted like
-  /// that word. Answers that are no files must not be completed as file names: bash would show only the part behind their
-  /// last slash. The words after the `--` of `run` are a line of their own.
+  /// bash ends a word at a colon and other signs, which many names contain, and keeps quotes in it. The script gets the
+  /// words as the command would. Answers lose the part before the word that the shell completes, and are quoted like that
+  /// word. They must not be completed as file names unless they are files: bash would show only the part behind their last
+  /// slash. The words after the `--` of `run` are a line of their own.
   fileprivate static let wholeWords = #"""
 
     _coffer_whole_words() {

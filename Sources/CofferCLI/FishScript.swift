@@ -3,10 +3,9 @@ internal import FoundationEssentials
 
 /// The completion script for fish: one function, which finds the command on the line and prints the possible next words.
 ///
-/// The parser's own script has a `complete` line with a condition for each option of each command: a thousand functions that
-/// fish runs at every key (fish 3.6 took two seconds for them).
+/// The parser's own script has a conditional `complete` line for each option of each command: a thousand functions that fish
+/// runs at every key (two seconds in fish 3.6).
 struct FishScript {
-  /// The parser's description of a command.
   struct Described: Decodable {
     struct Argument: Decodable {
       struct Name: Decodable { let kind: String, name: String }

@@ -61,7 +61,7 @@ struct InstallCommand: Command {
   /// - Returns: false if the program runs from its installed place.
   private func put(_ files: [InstalledFile], below prefix: FilePath, program: InstalledFile) throws -> Bool {
     var record = try InstallRecord(prefix: prefix)
-    // Uninstall would not follow such links.
+    // Uninstall makes the same check.
     try record.checkWays(to: files, "nothing was installed", otherwise: "choose another prefix")
     for file in files { try check(file, isProgram: file.path == program.path, record) }
     let missing = Self.missing((files.map(\.path) + [record.file]).map(\.folder))

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import CofferTerminal
 
-/// Errors of the argument parser, in this program's words.
 enum UsageError {
   /// - Parameter arguments: nil for an error from another source.
   static func explain(_ error: any Error, _ arguments: Arguments?) -> Failure {

@@ -7,14 +7,12 @@ struct AgentReport: Encodable {
   @OrNull var process: Int32?
   @OrNull var vault: String?
   @OrNull var unlocked: String?
-  /// Why it is locked.
   @OrNull var locked: String?
   /// Seconds.
   @OrNull var idle: Int64?
   @OrNull var lifetime: Int64?
   @OrNull var idleLeft: Int64?
   @OrNull var lifetimeLeft: Int64?
-  /// The other vaults that it holds unlocked.
   let others: [Other]
   @OrNull var connections: Int?
   @OrNull var unlockedMemory: Int?
@@ -55,7 +53,6 @@ struct AgentReport: Encodable {
       + "latest"
   }
 
-  /// A shorter text for a person.
   func short(_ display: Display) -> String {
     let dot = Sign.dot.text(display)
     guard running else { return Style.dim.text("not running", display) + "; coffer unlock starts it" }

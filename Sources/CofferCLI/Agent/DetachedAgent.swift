@@ -19,8 +19,6 @@ enum DetachedAgent {
   static let ready: UInt8 = 1
 
   /// Starts one that is no child of this process, which may become a command that waits for its children.
-  ///
-  /// - Throws: a failure with the reason.
   static func startApart(_ context: Context) throws {
     let variables = ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
     let answer = try SecondProcess.run(["agent", "start", "--quiet"], environment: variables)

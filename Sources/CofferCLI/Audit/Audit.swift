@@ -94,8 +94,8 @@ struct Audit: ~Copyable {
     findings.append(AuditFinding(kind: kind, service: name.service, account: name.account, what: what, moment: moment))
   }
 
-  /// Whether a person may have chosen the value: a line of text that is no service's token. Programs made key files,
-  /// certificates, JSON and tokens, and their look does not tell how.
+  /// Whether a person may have chosen the value: a line of text that is no service's token. Key files, certificates, JSON
+  /// and tokens are made by programs, in ways that their text does not show.
   static func isPassword(_ value: borrowing SecretBytes, _ type: String) -> Bool {
     let plain = type.isEmpty || type.lowercased().hasPrefix("text/plain")
     return plain

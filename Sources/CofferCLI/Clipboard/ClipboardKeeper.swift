@@ -7,9 +7,9 @@ internal import SystemPackage
 
 /// This program in the background, until it clears the clipboard.
 ///
-/// It is a process of its own, not the agent: an agent may be absent, locked or stopped, or belong to another session than
-/// the display. It has no terminal and its own session, so that it outlives the shell and its window. It knows only a tag of
-/// the value: an HMAC under a secret key. Both come over a pipe and stay in guarded memory.
+/// It is not the agent, which may be absent, locked or stopped, or belong to another session than the display. It has no
+/// terminal and its own session, so that it outlives the shell and its window. It knows only a tag of the value: an HMAC
+/// under a secret key. Both come over a pipe and stay in guarded memory.
 struct ClipboardKeeper {
   fileprivate static let digest = SecretDigest.sha256
   fileprivate static let keyBytes = 32

@@ -6,7 +6,6 @@
 enum ActivationCommand {
   static func text(_ words: [String]) -> String { words.map(quoted).joined(separator: " ") }
 
-  /// The words of a value made by ``text(_:)``.
   static func words(_ text: String) -> [String] {
     var words: [String] = []
     var (word, quote, isEscaped) = (String.UnicodeScalarView(), Unicode.Scalar?.none, false)

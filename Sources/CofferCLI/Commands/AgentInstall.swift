@@ -55,7 +55,6 @@ struct ServiceFile {
   private let name: String
   private static let largest = 64 * 1024
 
-  /// - Parameter name: its name in an error.
   init(_ file: FilePath, _ text: String, as name: String = "file") {
     self.file = file
     self.text = text
@@ -77,7 +76,6 @@ struct ServiceFile {
     return true
   }
 
-  /// Nil if there is no file.
   func present() throws -> String? {
     guard FileFacts.exists(file) else { return nil }
     return String(decoding: try PlainFile.read(file.string, limit: Self.largest), as: UTF8.self)
@@ -109,7 +107,6 @@ struct SystemdUnit {
     target = "default.target"
   }
 
-  /// The Secret Service provider, which the bus starts.
   init(secretService words: [String], variables: [String], busName: String) {
     description = "Coffer's Secret Service: keeps the secrets of this user's programs in the vault"
     start = ["Type=dbus", "BusName=\(busName)"]

@@ -127,7 +127,6 @@ struct LoginCommandAt<Place>: OpeningCommand {
     }
   }
 
-  /// Revokes tokens that the vault could not take and that are lost.
   private func takeBack(_ tokens: OAuthTokens, _ client: OAuthClient, _ context: Context) {
     let isTakenBack: Bool
     // A failure must not hide the current error.

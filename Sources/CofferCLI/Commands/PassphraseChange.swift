@@ -2,7 +2,6 @@ internal import Coffer
 internal import CofferTerminal
 internal import CofferVault
 
-/// A new passphrase for a slot of a vault opened by any slot.
 struct PassphraseChange {
   /// The beginning of the slot's id, or its label; nil for the default one.
   let slot: String?

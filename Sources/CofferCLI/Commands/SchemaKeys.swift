@@ -53,7 +53,6 @@ struct KeysCommand: OpeningCommand {
   }
 }
 
-/// A schema that a program wrote.
 enum SchemaFile {
   /// Bytes, at most: a key has some two hundred, and no program declares ten thousand.
   private static let largest = 4 << 20

@@ -35,7 +35,6 @@ struct SecretServiceInstallCommand: Command {
     tell(context)
   }
 
-  /// Prints the missing steps.
   private func tell(_ context: Context) {
     do throws(StoreError) {
       try SecretServiceProvider.reloadBus()
@@ -198,7 +197,6 @@ struct SecretServiceStatusCommand: Command {
       agent = AgentReport(try context.agentStatus()).summary
     }
 
-    /// The cure if nothing answers.
     var cure: String {
       if bus == nil { return "start a bus, and programs on it: dbus-run-session -- bash" }
       if missing != nil { return "coffer secret-service install --force" }

@@ -24,7 +24,6 @@ enum NewInvitation {
   static let ofNewKey =
     "machines that have not seen the vault since need it: with an older one, who was removed could still lead them on"
 
-  /// - Parameter purpose: its recipients, and their command.
   static func show(_ invitation: Invitation, _ purpose: String, _ context: Context) throws {
     context.note("this is the invitation now; \(purpose). It is no secret, but has to come by a way that nobody can change:")
     try Output.line(invitation.description)

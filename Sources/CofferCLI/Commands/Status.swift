@@ -31,7 +31,7 @@ struct StatusCommand: Command {
     try Output.line(text(answer, context))
   }
 
-  /// The logins, if the agent knows them; nil otherwise.
+  /// Nil if the agent does not know them.
   private func logins(_ context: Context) throws -> [LoginJSON]? {
     context.questions = .nowhere
     do {

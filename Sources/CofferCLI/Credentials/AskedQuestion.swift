@@ -38,7 +38,6 @@ enum AskedQuestion: Equatable {
     }
   }
 
-  /// Whether ssh asks it, and not git.
   var isOfSSH: Bool {
     switch self {
     case .passphrase, .password, .again: true

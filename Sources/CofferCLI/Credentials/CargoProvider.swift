@@ -57,7 +57,7 @@ struct CargoProvider {
     var account: String? { words.count > 1 ? words[1] : nil }
   }
 
-  /// The next line; nil at the end.
+  /// Nil at the end.
   static func line(from descriptor: Int32) throws -> SecretBytes? {
     var buffer = try SecretBytes(zeros: largest)
     var count = 0

@@ -50,7 +50,6 @@ struct DockerHelper {
     try items.apply([.set(form, for: name)] + others.map { .remove($0) })
   }
 
-  /// The credential to store.
   static func credential(in request: borrowing SecretBytes) throws -> (server: String, user: String, secret: SecretForm) {
     try request.withUnsafeBytes { raw in
       var scanner = JSONScanner(raw, place: "standard input", outcome: "nothing was stored")

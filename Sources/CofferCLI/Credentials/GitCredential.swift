@@ -93,7 +93,6 @@ struct GitCredential {
     .damaged, "the item is no git credential", cure: "coffer vault delete removes it; git will ask again")
 }
 
-/// Lines `key=value`, some of them secret, composed in guarded memory.
 struct SecretLines {
   private var lines: [(key: String, text: String, secret: SecretForm?)] = []
 

@@ -14,7 +14,6 @@ struct CredentialFile {
   /// The program's new source of the credentials; nil if a helper gives them.
   var afterwards: String?
 
-  /// The program, which begins `owner`.
   var program: Substring { owner.prefix { $0 != " " } }
 
   func holdsSecret(_ text: String) -> Bool {

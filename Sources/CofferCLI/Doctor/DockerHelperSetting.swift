@@ -3,7 +3,6 @@ internal import CofferFormats
 internal import CofferStorage
 internal import CofferTerminal
 
-/// Makes docker ask `docker-credential-coffer`.
 enum DockerHelperSetting {
   /// A configuration's helper for all servers.
   private struct Setting {
@@ -11,7 +10,6 @@ enum DockerHelperSetting {
     let name: String?
     /// The value's place; nil if the key is absent.
     let value: Range<Int>?
-    /// The start of the object's content.
     let start: Int
   }
 

@@ -9,7 +9,6 @@ internal import SystemPackage
 final class DoctorFix {
   private let context: Context
   private var opened: VaultItems?
-  /// The results so far.
   private(set) var rows: [Row] = []
 
   struct Row: Encodable {

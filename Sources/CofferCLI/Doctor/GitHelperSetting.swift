@@ -4,7 +4,6 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import SystemPackage
 
-/// Makes git ask `git-credential-coffer` instead of a file in the clear.
 struct GitHelperSetting {
   private let context: Context
   private let helper: String
@@ -37,7 +36,6 @@ struct GitHelperSetting {
     }
   }
 
-  /// Makes git ask coffer alone for `host`.
   func add(to host: String) throws {
     let key = "credential.https://\(host).helper"
     let values = try GitConfig.helpers().filter { $0.key == key }.map(\.value)
@@ -97,7 +95,6 @@ struct GitHelperSetting {
 }
 
 extension [String] {
-  /// The elements behind the last one for which `ends` holds.
   fileprivate func suffix(after ends: (String) -> Bool) -> ArraySlice<String> {
     self[(lastIndex(where: ends).map { $0 + 1 } ?? startIndex)...]
   }

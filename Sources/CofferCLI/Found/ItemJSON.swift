@@ -15,13 +15,10 @@ struct ItemJSON: Encodable {
   let created: String, modified: String, written: String, expires: String?
   let revision: UInt64
   let bytes: Int
-  /// The number of kept previous contents.
   let history: Int
   let id: String
-  /// The names of the secret fields, if requested.
   let fields: [String]?
 
-  /// - Parameter fields: the names of the item's fields; nil to omit them.
   init(_ item: VaultItem, fields: [String]? = nil) {
     id = item.id.uuidString.lowercased()
     history = item.history

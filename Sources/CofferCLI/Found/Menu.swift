@@ -1,7 +1,6 @@
 internal import Coffer
 internal import CofferTerminal
 
-/// A choice at a terminal.
 enum Menu {
   /// The lines that fit on a screen together.
   static let most = 20

@@ -5,7 +5,7 @@ internal import CofferTerminal
 internal import CofferVault
 internal import FoundationEssentials
 
-/// Makes items of entries: gives each entry a unique name, and each of its parts a place.
+/// Makes items of entries.
 ///
 /// The service is the host of the first address, else the title; the account is the user name; the label is the title.
 /// Addresses, folder and tags become attributes (`url`, `folder`, `tag:NAME`), secrets beside the value become fields.

@@ -14,7 +14,6 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
   case docker, aws, gh
   case secretService = "secret-service"
 
-  /// The imported kind, for a plan.
   var title: String {
     switch self {
     case .json: "items of Coffer"

@@ -25,7 +25,6 @@ struct MergePlanText {
     return Columns.align(rows + left, for: .errors)
   }
 
-  /// The result, in one line.
   func total(isTrial: Bool) -> String {
     let parts = [
       (report.added.count, "new"), (report.updated.count, "newer there"), (report.conflicts.count, "in conflict"),
@@ -38,7 +37,6 @@ struct MergePlanText {
     return (isTrial ? "would merge: " : "merged: ") + parts.joined(separator: ", ")
   }
 
-  /// A row for each changed item.
   var rows: [[String]] {
     let names =
       [("added", report.added), ("updated", report.updated), ("conflict", report.conflicts.map(\.name))]

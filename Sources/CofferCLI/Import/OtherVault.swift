@@ -29,7 +29,6 @@ struct OtherVaultOptions: ParsableArguments {
   }
 }
 
-/// Another vault, export or backup, for an import or merge.
 struct OtherVault {
   let path: String
   let options: OtherVaultOptions

@@ -14,7 +14,6 @@ enum ItemPart {
     self = part
   }
 
-  /// Nil if there is no such part.
   init?(ifAny name: String, of item: VaultItem, in items: VaultItems) throws {
     let isDescribed = FieldName.described.contains(name)
     if let said = ItemJSON(item).description.first(where: { $0.0 == name })?.1, !said.isEmpty {
@@ -43,11 +42,8 @@ enum FieldName {
   /// The prefix for secret fields alone, such as another program's field called `label`.
   private static let mark: Character = "#"
 
-  /// The field that `name` means as a secret field.
   static func secret(_ name: String) -> String { name.first == mark ? String(name.dropFirst()) : name }
 
-  /// Checks the name for a new secret field.
-  ///
   /// - Throws: a usage failure.
   static func check(_ name: String?) throws(Failure) {
     guard let name else { return }
@@ -60,8 +56,6 @@ enum FieldName {
 }
 
 extension FieldOption {
-  /// The item, or the description of its field.
-  ///
   /// - Throws: `.notFound`.
   func item(in item: VaultItem, _ items: VaultItems) throws -> VaultItem {
     guard let field else { return item }

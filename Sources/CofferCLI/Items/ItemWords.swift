@@ -24,15 +24,13 @@ struct ItemWords {
 
   /// The name of an item that exists or can be restored.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func knownName(in items: VaultItems) throws -> ItemName {
     if let whole = try whole(in: items) { return whole.name }
     let (service, account) = try named()
     return try items.knownName(service: service, account: account)
   }
 
-  /// The service and the account as given, or from a reference.
-  ///
   /// - Throws: a usage failure for an invalid reference, or one that names more than an item.
   func named() throws(Failure) -> (service: String, account: String?) {
     guard Reference.isMeant(by: service) else { return (service, account) }
@@ -57,7 +55,7 @@ struct ItemWords {
 
   /// The named item, or the only one of the service.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func item(in items: VaultItems) throws -> VaultItem {
     if let whole = try whole(in: items) { return whole }
     let (service, account) = try named()

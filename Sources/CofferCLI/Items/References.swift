@@ -3,8 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferTerminal
 
-/// `coffer://service/account[/field]`: names a secret, a secret field or an attribute of an item, in a place where the
-/// secret must not stand.
+/// `coffer://service/account[/field]`: names a secret, a secret field or an attribute of an item, in a place for no secret.
 ///
 /// Each part is percent-encoded, so that a service may be a URL: `coffer://https%3A%2F%2Fexample.com/ada`. Without an
 /// account it means the service's only item; `coffer://service/` means the item with the empty account. Source: RFC 3986,

@@ -24,10 +24,8 @@ struct SchemaComparison {
   struct Row: Encodable {
     let key: String
     let state: State
-    /// The store with the value.
     @OrNull var store: String?
     @OrNull var type: String?
-    /// The value's kind in a property list.
     @OrNull var kind: String?
     @OrNull var declared: String?
   }
@@ -81,7 +79,6 @@ struct SchemaComparison {
 }
 
 extension Schema {
-  /// The key or group with the current or previous name `name`.
   fileprivate func key(of name: String) -> Entry? {
     keys.first { $0.owns(name) } ?? keys.first { key in key.formerNames.contains { $0.hasSameBytes(as: name) } }
   }

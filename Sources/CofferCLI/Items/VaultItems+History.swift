@@ -5,7 +5,7 @@ internal import CofferTerminal
 internal import CofferVault
 
 extension VaultItems {
-  /// The known contents of `name`, the newest first.
+  /// The newest comes first.
   func revisions(of name: ItemName) throws -> [VaultRevision] {
     try ask(Calls.revisions, name)
   }
@@ -23,12 +23,10 @@ extension VaultItems {
     return form
   }
 
-  /// Restorable items, by name.
   func deleted(service: String? = nil) throws -> [VaultRevision] {
     try ask(Calls.deleted, service)
   }
 
-  /// Stores the content of `name` at `revision` once more.
   func revert(_ name: ItemName, to revision: UInt64) throws -> VaultItem {
     try ask(Calls.revert, name, revision, .always)
   }
@@ -37,7 +35,7 @@ extension VaultItems {
     try ask(Calls.undelete, name)
   }
 
-  /// Removes previous and deleted contents for good, and returns their number.
+  /// Removes the contents for good, and returns their number.
   @discardableResult
   func prune(_ rule: PruneRule, of name: ItemName? = nil) throws -> Int {
     Int(clamping: try ask(Calls.prune, rule, name))
@@ -45,7 +43,7 @@ extension VaultItems {
 
   /// The name of a deleted item: the given one, or, without an account, the service's only one.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func deletedName(service: String, account: String?) throws -> ItemName {
     if let account { return try ItemName(service: service, account: account) }
     let names = Set(try deleted(service: service).map(\.item.name.item)).sorted()
@@ -54,7 +52,7 @@ extension VaultItems {
 
   /// The name of an existing or restorable item: the given one, or, without an account, the service's only one.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func knownName(service: String, account: String?) throws -> ItemName {
     if let account { return try ItemName(service: service, account: account) }
     if let there = try Self.only(list(service: service).map(\.name), service) { return there }

@@ -48,7 +48,7 @@ final class VaultItems {
 
   /// The named item, or, without an account, the service's only one.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func item(service: String, account: String?) throws -> VaultItem {
     let name = try ItemName(service: service, account: account ?? "")
     var found = try account == nil ? list(service: service) : [item(name)].compactMap(\.self)
@@ -118,8 +118,8 @@ final class VaultItems {
 
   private var canAsk: Bool { !context.json && isTerminal(STDIN_FILENO) && isTerminal(STDERR_FILENO) }
 
-  /// The item with the label `text`, or with a label that contains it, in any case. A person at a terminal chooses among
-  /// several. Nil if there is none or nobody can be asked: a label is not unique.
+  /// The item with the label `text`, or with a label that contains it, in any case. A person chooses among several. Nil if
+  /// there is none or nobody can be asked: a label is not unique.
   private func labeled(_ text: String) throws -> VaultItem? {
     guard canAsk, !context.yes, !text.isEmpty else { return nil }
     let wanted = text.lowercased()

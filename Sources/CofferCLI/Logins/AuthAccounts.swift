@@ -87,7 +87,7 @@ struct AuthAccounts {
   /// Checks that a login of that name can be stored: the vault is open, writable and has room, and no other item has the
   /// name.
   ///
-  /// Otherwise a person would learn only after the login that the token cannot be stored.
+  /// Otherwise the person would log in, and then learn that the token cannot be stored.
   func reserve(_ host: String, _ account: String) throws {
     let name = try checkedName(host, account)
     let form = try Self.usualToken().with(ItemMetadata(attributes: [LoginItems.mark: LoginItems.token]))
@@ -120,7 +120,7 @@ struct AuthAccounts {
         + secrets(of: name, refresh: tokens.refresh, client: clientSecret))
   }
 
-  /// Whether the login of that name has these tokens, judged by the refresh token, or by the access token if there is none.
+  /// Whether the login has these tokens, judged by the refresh token, or without one by the access token.
   ///
   /// - Throws: errors of reading; `.expired`, as the tokens cannot be compared then.
   func holds(_ tokens: OAuthTokens, _ host: String, _ account: String) throws -> Bool {

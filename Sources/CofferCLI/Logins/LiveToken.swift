@@ -15,8 +15,8 @@ struct LiveToken {
   private static let patience: Duration = .seconds(60)
 
   /// - Parameter fresh: whether to renew a token that has not ended.
-  /// - Throws: `.notFound` without a login; `.expired` if the token has ended and cannot be renewed; `.loginRefused` if the
-  ///   server refuses; `.unreachable` if it cannot be reached.
+  /// - Throws: `.notFound` without a login; `.expired` if the token has ended and cannot be renewed; `.loginRefused`;
+  ///   `.unreachable`.
   func token(of name: ItemName, fresh: Bool = false) throws -> SecretForm {
     guard let item = try items.item(name) else { throw AuthAccounts.nobody(name.service, name.account) }
     if !fresh, let form = try live(item) { return form }

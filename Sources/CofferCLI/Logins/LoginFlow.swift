@@ -59,8 +59,8 @@ struct LoginFlow {
     Output.message(what)
   }
 
-  /// Opens the page if there is a browser, which a display indicates; otherwise the person opens it. Every user of the
-  /// machine can read the address among the browser's arguments: nothing in it gives access to a token.
+  /// Opens the page if there is a browser; otherwise the person opens it. Every user of the machine can read the address
+  /// among the browser's arguments: nothing in it gives access to a token.
   private func open(_ url: String) {
     guard opensBrowser, Display.errors.isTerminal, !context.json else { return }
     guard ProcessEnvironment.value("BROWSER") != nil || Self.hasDisplay else { return }

@@ -31,13 +31,11 @@ enum RenewableLogin {
       }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Nil if the scope is unknown.
   static func scope(of item: VaultItem) -> String? { attributes(of: item)[scope] }
 
   /// Whether the token came from a known server.
   static func isOne(_ item: VaultItem) -> Bool { LoginItems.isToken(item) && attributes(of: item)[tokenEndpoint] != nil }
 
-  /// Whether the item has a refresh token.
   static func isRenewed(_ item: VaultItem, in items: VaultItems) throws -> Bool {
     try isOne(item) && items.item(item.name.field(named: refreshField)) != nil
   }

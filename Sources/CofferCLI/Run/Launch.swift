@@ -72,8 +72,8 @@ struct CapturedCommand: ~Copyable {
   let notes: String
 
   static let notesDescriptor: Int32 = 3
-  /// The limit of notes in bytes: gpg writes two short lines for each key that a message is encrypted to, and the message's
-  /// author chooses their number. This is enough for more than ten thousand.
+  /// The limit of notes in bytes: gpg writes two short lines for each recipient's key, and the message's author chooses
+  /// their number. This is enough for more than ten thousand.
   private static let largestNotes = 1 << 20
 
   /// - Throws: a failure of status 126 or 127 if the program could not be started.

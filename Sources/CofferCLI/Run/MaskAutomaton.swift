@@ -7,7 +7,7 @@ internal import CofferTerminal
 /// Aid to Bibliographic Search", CACM 18/6, 1975).
 ///
 /// A state is a beginning of a secret with which the stream ends. The bytes of transitions are in guarded memory; the links
-/// between states, outside it, reveal no byte of a secret.
+/// outside it reveal no byte of a secret.
 final class MaskAutomaton: Sendable {
   /// The states in the order of the secrets' bytes, the empty beginning first.
   struct State {
@@ -31,8 +31,8 @@ final class MaskAutomaton: Sendable {
   private let states: [State]
   private let labels: SecretForm
   private let tables: SecretForm
-  /// A bit for each pair of bytes that begins a secret. Most of a stream is outside any secret; the scan skips it by these
-  /// bits alone, for any number of secrets.
+  /// A bit for each pair of bytes that begins a secret. Outside secrets these bits alone skip the stream, for any number of
+  /// secrets.
   private let beginnings: SecretForm
   /// Bytes of the longest secret.
   let longest: Int
@@ -53,8 +53,6 @@ final class MaskAutomaton: Sendable {
     longest = secrets.map { $0.bytes.count }.max() ?? 0
   }
 
-  /// Advances from `state` over `bytes`.
-  ///
   /// - Parameter found: called with the index of a secret's last byte among `bytes`, and its length. If several end there,
   ///   it is the longest, which covers the others.
   /// - Returns: the state, and the number of last bytes that may still become a secret.
@@ -82,8 +80,8 @@ final class MaskAutomaton: Sendable {
     }
   }
 
-  /// The first position from `start` on with two bytes that begin a secret; otherwise the last position, as its second byte
-  /// may be still to come.
+  /// The first position from `start` on with two bytes that begin a secret; otherwise the last one, as its second byte is to
+  /// come.
   @inline(__always)
   private static func nextBeginning(
     _ bytes: UnsafeRawBufferPointer, from start: Int, _ beginnings: UnsafeRawBufferPointer

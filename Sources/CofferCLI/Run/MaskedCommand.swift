@@ -35,8 +35,8 @@ final class MaskedCommand {
     streams = [try Stream(automaton, to: STDOUT_FILENO), try Stream(automaton, to: STDERR_FILENO)]
   }
 
-  /// Runs the command and forwards the output of it and its descendants, to the end of both streams, as a pipe to another
-  /// program would.
+  /// Runs the command and forwards all its output, also that of its descendants, to the end of both streams, as a pipe
+  /// would.
   ///
   /// - Throws: a failure of status 74 if the output could not be written. The command saw a closed pipe and has ended.
   func run(_ launch: Launch) throws -> Ending {

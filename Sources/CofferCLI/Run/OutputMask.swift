@@ -28,7 +28,7 @@ struct OutputMask: ~Copyable {
     held = try SecretBytes(zeros: chunk + automaton.longest)
   }
 
-  /// Takes in the bytes that `read` puts into its buffer, and hands on those that are certain.
+  /// Reads into a buffer by `read`, and hands on the bytes that are certain.
   ///
   /// - Returns: the result of `read`: a number of bytes, 0 at the end, less for an error.
   mutating func take(
@@ -88,7 +88,7 @@ struct OutputMask: ~Copyable {
 
 extension OutputMask {
   /// The secrets to find: each value without a newline at its end, and each line of a longer one, because programs print
-  /// them so. A line that is too short by itself is still part of the whole.
+  /// them so.
   ///
   /// - Parameter tooShort: called for each value that is too short altogether.
   static func secrets(of values: [SecretForm], tooShort: () -> Void) throws -> [SecretForm] {

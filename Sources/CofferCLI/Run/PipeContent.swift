@@ -4,7 +4,6 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import SystemPackage
 
-/// The content of a pipe, read into guarded memory as it comes.
 struct PipeContent: ~Copyable {
   private let pipe: Pipe
   private let limit: Int
@@ -25,7 +24,7 @@ struct PipeContent: ~Copyable {
 
   /// Reads two pipes to their ends, each as it fills: a program that waits for room in one of them ends neither.
   ///
-  /// - Throws: `.tooLarge` as soon as one of them delivers more than its limit; `.io` if one cannot be read.
+  /// - Throws: `.tooLarge` once one of them exceeds its limit; `.io` if one cannot be read.
   static func fill(_ first: inout PipeContent, _ second: inout PipeContent) throws {
     while !first.isWhole || !second.isWhole {
       var ends = [first.waiting, second.waiting]
@@ -40,7 +39,6 @@ struct PipeContent: ~Copyable {
   /// The request for poll(2), which ignores negative descriptors.
   private var waiting: pollfd { pollfd(fd: isWhole ? -1 : pipe.reading, events: Int16(POLLIN), revents: 0) }
 
-  /// Reads once.
   private mutating func take() throws {
     let (descriptor, start, capacity) = (pipe.reading, count, buffer.count)
     let got = buffer.withUnsafeMutableBytes { systemRead(descriptor, $0.baseAddress.map { $0 + start }, capacity - start) }

@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferTerminal
 internal import SystemPackage
 
-/// A command's inputs, before any reference is read.
 struct RunPlan {
   /// A command's valid descriptors: 0 to 2 are its standard streams, and few systems have more than 1024.
   private static let descriptors: ClosedRange<Int32> = 3...1023

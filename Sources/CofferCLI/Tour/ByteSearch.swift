@@ -107,7 +107,6 @@ struct VaultCopy {
   /// Likely positions of records: SQLite fills a page of 4 096 bytes from its end.
   var candidates: [Int] { stride(from: size - 20, to: 0, by: -4096).map(\.self) }
 
-  /// Changes the byte at `offset`, and no other.
   func flip(_ offset: Int) throws {
     var bytes = original
     bytes[offset] ^= 1

@@ -151,8 +151,8 @@ struct CredentialSources {
 
 /// `COFFER_PASSPHRASE`, taken out of the environment before anything else runs.
 ///
-/// The environment of a process is readable by its user (`/proc/PID/environ`) and inherited by its children. Copies cannot
-/// be called back, but this one need not stay: the bytes are overwritten in place, then the name is removed.
+/// A process's environment is readable by its user (`/proc/PID/environ`) and inherited by its children. Other copies may
+/// exist, but this one need not stay: the bytes are overwritten in place, then the name is removed.
 enum EnvironmentPassphrase {
   private struct Taken: ~Copyable {
     var bytes: SecretBytes?

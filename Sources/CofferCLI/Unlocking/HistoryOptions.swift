@@ -3,7 +3,6 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferVault
 
-/// The number of previous contents that an item keeps.
 struct HistoryOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(

@@ -10,8 +10,6 @@ enum NewKeyFile {
   /// - Throws: `.alreadyExists` if something is there: the only copy of a key is never overwritten.
   static func write(to path: String) throws -> SecretBytes { try PrivateFile.write(KeyFile.generate(), to: path) }
 
-  /// Lends `given`, with a new key file at `path`, if wanted, to `body`, which makes the vault or slot.
-  ///
   /// - Parameter opensNothing: whether an error of `body` proves that nothing was made. Then the key file is removed;
   ///   otherwise it stays, as it may be the only way in, and the failure says so.
   static func lend<Result: ~Copyable>(
@@ -31,15 +29,15 @@ enum NewKeyFile {
 }
 
 extension StoreError.Kind {
-  /// Whether the error proves that a change of slots was not made. Damage may be reported after the change: pages that
-  /// cannot be cleaned of records under the old key.
+  /// Whether the error proves that slots were not changed. Damage may be reported after the change: pages that cannot be
+  /// cleaned of records under the old key.
   var provesUnchangedSlots: Bool { self != .outcomeUnknown && self != .damaged }
 }
 
-/// The key file of a new vault or slot.
+/// The key file of a new vault or slot, written before it.
 ///
-/// It is on disk before the vault or slot. A command killed between the two leaves it, and the next command takes it, if it
-/// is this user's alone and was generated here. While this object lives no other command takes the same file.
+/// A command killed in between leaves the file. The next command takes it, if it is this user's alone and was generated
+/// here. While this object lives no other command takes the same file.
 final class FirstKeyFile {
   private let path: String
   private let wasThere: Bool

@@ -25,7 +25,6 @@ extension OpenedVault {
     }
   }
 
-  /// Adds all `items` in one transaction.
   borrowing func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy, keeping: Int, isTrial: Bool, progress: (Int) -> Void
   ) throws(StoreError) -> ImportReport {

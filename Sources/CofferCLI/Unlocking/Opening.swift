@@ -78,7 +78,6 @@ enum Person: ~Copyable {
   case atTerminal(Terminal)
   case before(Askpass)
 
-  /// Nil if nobody can be asked.
   init?(_ context: Context) {
     switch context.questions {
     case .nowhere: return nil

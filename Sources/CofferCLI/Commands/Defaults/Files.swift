@@ -66,7 +66,6 @@ struct DefaultsImportCommand: Command {
     context.note("nothing was changed: this was --dry-run")
   }
 
-  /// The fate of each key.
   private struct Plan: Encodable {
     var added: [String] = [], replaced: [String] = [], kept: [String] = []
 

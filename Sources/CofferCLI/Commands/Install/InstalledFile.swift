@@ -145,8 +145,8 @@ struct InstallRecord {
 
   func has(_ mark: String, at path: FilePath) -> Bool { marks[path]?.contains(mark) ?? false }
 
-  /// Refuses any change if a link on the way to a file leads out of the prefix. In a copy of a prefix such a link would lead
-  /// to the original, and nothing could be removed there.
+  /// Refuses any change if a link on the way to a file leads out of the prefix: in a copy of a prefix it would lead to the
+  /// original, and nothing could be removed.
   ///
   /// - Parameters:
   ///   - files: the files to come besides those in the record.

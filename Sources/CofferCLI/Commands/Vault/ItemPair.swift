@@ -32,7 +32,7 @@ struct ItemPair: ParsableArguments {
     otherService == nil && toService == nil && toAccount == nil && service.contains("/") && account?.contains("/") == true
   }
 
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts; a usage failure for an invalid reference.
+  /// - Throws: `.notFound`; `.ambiguous`; a usage failure for an invalid reference.
   func item(in items: VaultItems) throws -> VaultItem {
     var old = ItemArguments()
     old.service = service

@@ -15,7 +15,6 @@ struct ItemSheet {
     self.time = time
   }
 
-  /// The words before a printed value.
   func valueTitle(_ display: Display = .output) -> String {
     let column = TextWidth.column(of: names, to: display.width, indent: 2)
     return "  value" + TextWidth.blanks(max(column - 7, 2))

@@ -125,7 +125,6 @@ struct VaultJoinCommand: OpeningCommand {
   private struct Answer: Encodable { let vault: String, id: String, generation: UInt64, invitation: String, saved: String? }
 }
 
-/// The file of an identity, which may also hold invitations.
 enum IdentityFile {
   /// Adds `invitation`, in place of an older one to the same vault. The file has its old or its new content at every
   /// instant, and keeps its mode.

@@ -73,7 +73,6 @@ extension SlotReport {
   }
 }
 
-/// A confirmed change of the vault's key.
 struct Rotation {
   let kept: [VaultStatus.Slot]
   let removed: [VaultStatus.Slot]
@@ -83,8 +82,6 @@ struct Rotation {
     removed = slots.filter { slot in !kept.contains(slot) }
   }
 
-  /// Shows the slots, asks, makes `change` change the key, and answers.
-  ///
   /// - Parameter change: gets the slots that were shown; nil without a question.
   /// - Throws: a usage failure without a terminal and without --yes.
   func perform(

@@ -58,7 +58,6 @@ struct VaultStatusCommand: OpeningCommand {
     }
   }
 
-  /// A moment; in local time for a person.
   private static func moment(_ text: String) -> String {
     guard Output.isTerminal, let date = Moment.parse(text) else { return text }
     let time = LocalTime()

@@ -34,7 +34,6 @@ struct ItemArguments: ParsableArguments {
   @Argument(help: .service, completion: Completions.services) var service: String
   @Argument(help: .account, completion: Completions.accounts) var account: String?
 
-  /// `service` or `service/account`, as people write it.
   var description: String { words.description }
 
   private var words: ItemWords { ItemWords(service: service, account: account) }
@@ -46,17 +45,17 @@ struct ItemArguments: ParsableArguments {
 
   /// The named item, or the only one of the service.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func item(in items: VaultItems) throws -> VaultItem { try words.item(in: items) }
 
   /// The name of an existing or restorable item.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func knownName(in items: VaultItems) throws -> ItemName { try words.knownName(in: items) }
 
   /// The name of a restorable item.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`.
   func deletedName(in items: VaultItems) throws -> ItemName {
     let (service, account) = try words.named()
     return try items.deletedName(service: service, account: account)
