@@ -99,7 +99,7 @@ struct ListCommand: OpeningCommand {
     if let twice = Set(preferences).intersection(secrets).min() { throw router.inBoth(twice) }
   }
 
-  /// The keys in the vault, and why they are unknown: any preferences are listed all the same.
+  /// The keys in the vault, or why they are unknown: any preferences are listed all the same.
   private func secrets(_ router: ShellRouter, after preferences: [String]) throws -> ([String], (any Error)?) {
     guard !plain else { return ([], nil) }
     do { return (try router.vault()?.names() ?? [], nil) } catch {

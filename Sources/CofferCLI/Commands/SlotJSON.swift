@@ -18,7 +18,7 @@ struct SlotJSON: Encodable {
   }
 }
 
-/// An invitation's only way out: to standard output.
+/// Prints an invitation to standard output, from where it is passed on.
 enum NewInvitation {
   /// For an invitation that replaces earlier ones.
   static let ofNewKey =

@@ -167,7 +167,7 @@ struct SecretMove {
     for entry in entries.reversed() {
       let isOneOfSeveral = format == .gitCredentials && users[entry.name.service, default: 0] > 1
       try store(entry, again: isOneOfSeveral)
-      // The vault tells times by the millisecond.
+      // The vault's times have milliseconds.
       if isOneOfSeveral { usleep(2_000) }
     }
   }

@@ -7,7 +7,7 @@ internal import CofferTerminal
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// Secrets in files that other programs can read.
+/// Secrets that any reader of a file gets.
 struct SecretSearch {
   let context: Context
 

@@ -60,7 +60,7 @@ enum DescriptionForm {
     case "label": metadata.label = unescaped(value)
     case "type": metadata.contentType = unescaped(value)
     case "expires":
-      // An expiry that has passed may stand there already.
+      // An expiry in the past may be there already.
       let unchanged = item.metadata.expires.map { Moment.text($0) == value } ?? false
       metadata.expires = unchanged ? item.metadata.expires : value.isEmpty ? nil : try expiry(String(value), of: item)
     case "attribute": try takeAttribute(value, into: &metadata)

@@ -71,7 +71,7 @@ struct LoginFlow {
 
 enum BackgroundProgram {
   static func start(_ program: String, _ argument: String) {
-    // Without a browser the person opens the page; the address stands on the screen.
+    // Without a browser the person opens the page; the address is on the screen.
     let file: ByteWord
     do { file = try Executable.find(ByteWord(program), path: ProcessEnvironment.word("PATH")) } catch { return }
     // In a session of its own, so that control-C here does not end it.

@@ -89,7 +89,7 @@ struct VaultJoinCommand: OpeningCommand {
     try IdentityFile.checkRoom(for: vault, in: identity)
   }
 
-  /// If wanted, adds the invitation to the file of `identity`, which opened the vault.
+  /// Adds the invitation to the file `identity`, if that opened the vault and it is wanted.
   ///
   /// - Returns: the file; nil if nothing was added.
   private func save(_ invitation: Invitation, of vault: borrowing UnlockedVault, _ identity: String?, _ context: Context) throws

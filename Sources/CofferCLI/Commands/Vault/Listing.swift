@@ -45,7 +45,7 @@ struct VaultListCommand: OpeningCommand {
       return ItemQuery.Attribute(name, value)
     }
     query.attributeNames = tag.map { "tag:\($0)" }
-    // A given service is listed in any case.
+    // A service of Coffer's own is listed if it is given.
     if !`internal`, service == nil { query.otherThan = LoginItems.pointers }
     let limit = try expiring.map { try Expiry.parse($0) }
     let vault = try context.itemsToRead()

@@ -53,7 +53,7 @@ struct ItemArguments: ParsableArguments {
   /// - Throws: `.notFound`; `.ambiguous`.
   func knownName(in items: VaultItems) throws -> ItemName { try words.knownName(in: items) }
 
-  /// The name of a restorable item.
+  /// The name of a restorable deleted item.
   ///
   /// - Throws: `.notFound`; `.ambiguous`.
   func deletedName(in items: VaultItems) throws -> ItemName {
