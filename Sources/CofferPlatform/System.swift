@@ -1,5 +1,4 @@
-// The one place that tells the C libraries apart: every other file imports CofferPlatform and sees the system's calls and types
-// by it.
+// The one place that tells the C libraries apart: every other file imports CofferPlatform for the system's calls and types.
 @_exported public import CCofferPlatform
 
 #if canImport(Glibc)

@@ -48,7 +48,7 @@ package enum ExitStatus: Int32, CaseIterable {
 }
 
 extension StoreError.Kind {
-  /// The status a command exits with. Without `default`: a new kind has to be decided here before it compiles.
+  /// The exit status of a command. Without `default`: the compiler demands a decision for a new kind.
   package var exitStatus: ExitStatus {
     switch self {
     case .expired, .notFound: .notFound
@@ -60,7 +60,7 @@ extension StoreError.Kind {
     case .alreadyExists: .cannotCreate
     case .noSpace, .readOnly, .memory, .io: .io
     case .busy, .conflict, .pending, .unreachable: .busy
-    // Not .busy, which scripts answer by doing it again: this may have been done.
+    // Not .busy, on which scripts try again: this may have been done.
     case .outcomeUnknown: .io
     case .newerFormat: .newerVersion
     case .wrongSecret, .denied, .refused, .unsupported, .incomplete, .closureThrew, .givenUp, .unfitSecret, .lastSlot,

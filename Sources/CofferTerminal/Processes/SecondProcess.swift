@@ -13,7 +13,7 @@ package enum SecondProcess {
     package var text: String? { output.withUnsafeBytes { PlainBytes.text($0) } }
   }
 
-  /// Runs `coffer` with `arguments`, nothing on standard input, and of this program's variables none but `environment`.
+  /// Runs `coffer` with `arguments`, an empty standard input, and only `environment`.
   package static func run(_ arguments: [String], environment: [ByteWord] = Self.environment) throws -> Answer {
     let output = try Pipe()
     let messages = try Pipe()
@@ -22,14 +22,13 @@ package enum SecondProcess {
     ).start { StoreError(errno: $0, "start a second process", place: FilePath(executable)) }
     output.closeWriting()
     messages.closeWriting()
-    // Both are far below a pipe's capacity for the commands of a tour, so one after the other cannot block.
+    // Both stay far below a pipe's capacity for the commands of a tour, so reading them in turn cannot block.
     let printed = try SecretReader.read(output.reading, limit: SecretReader.largestValue, what: "the output", place: "pipe")
     let said = try SecretReader.read(messages.reading, limit: SecretReader.largestValue, what: "the messages", place: "pipe")
     let text = said.withUnsafeBytes { PlainBytes.text($0) } ?? ""
     return Answer(status: try Ending(of: child).status, output: printed, messages: text.trimmedEnd)
   }
 
-  /// This program, to be started as a child.
   package static func child(_ arguments: [String], _ environment: [ByteWord], _ streams: [Int32: Child.Stream]) -> Child {
     Child(ByteWord(executable), (["coffer"] + arguments).map { ByteWord($0) }, .exactly(environment), streams)
   }
@@ -41,7 +40,6 @@ package enum SecondProcess {
     package static let executable = CommandLine.arguments[0]
   #endif
 
-  /// The path of this program's file.
   package static func path() throws(StoreError) -> String {
     guard let path = realpath(executable, nil) else {
       throw StoreError(errno: errno, "find this program's file", place: FilePath(executable))
