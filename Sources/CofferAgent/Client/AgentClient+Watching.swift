@@ -2,7 +2,7 @@ package import CofferPlatform
 internal import CofferVault
 
 extension AgentClient {
-  /// Waits until the vault is locked, unlocked or changed by anybody, but no longer than half a minute. It is no use of the
+  /// Waits up to half a minute until the vault is locked, unlocked or changed by anybody. This does not count as use of the
   /// vault.
   ///
   /// - Parameter known: the last moment; nil returns the current one at once.
@@ -17,7 +17,7 @@ extension AgentClient {
 }
 
 extension AgentClient {
-  /// Has `tell` called when an agent may have begun to listen; nil where that cannot be known, as its folder is not there yet.
+  /// Calls `tell` when an agent may have begun to listen; nil if that cannot be observed, as its folder does not exist yet.
   package func watchForAgent(_ tell: @escaping @Sendable () -> Void) -> Subscription? {
     do throws(StoreError) {
       return try DirectoryWatch.start(place.folder, names: [place.socket.lastName ?? ""]) { _ in tell() }

@@ -23,7 +23,7 @@ extension Conversation {
     }
     let items = staged.items
     server.staging.leave(&staged)
-    // A client whose connection broke off goes on with another one, which knows nothing of what came before.
+    // After its connection broke off, a client continues on another one, which has none of the earlier items.
     guard items.count == Int(clamping: count) else {
       throw .refused(
         StoreError(
