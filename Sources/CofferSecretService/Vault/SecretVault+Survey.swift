@@ -4,11 +4,11 @@ internal import CofferStorage
 internal import CofferVault
 internal import Synchronization
 
-/// What clients are told after somebody changed the vault.
+/// The news for clients after others changed the vault.
 struct Survey: Sendable {
   let book: CollectionBook
   let events: [ItemEvent]
-  /// The paths of the items of each collection.
+  /// The paths of each collection's items.
   let items: [String: [String]]
 }
 
@@ -37,7 +37,7 @@ extension SecretVault {
     return Survey(book: book, events: events.sorted { $0.item.path.text < $1.item.path.text }, items: items)
   }
 
-  /// Forgets what clients know: the vault was locked.
+  /// Forgets the clients' knowledge after a lock.
   func forget() { state.known.withLock { $0 = nil } }
 
   /// Whether the agent holds the vault unlocked.
@@ -48,7 +48,6 @@ extension SecretVault {
     }
   }
 
-  /// Has the agent wipe its keys.
   func lock() throws(Refusal) {
     do throws(StoreError) { try client.lock() } catch {
       guard error.kind == .noAgent else { throw Refusal(error, at: ObjectPath.root) }
