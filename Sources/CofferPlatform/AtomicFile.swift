@@ -1,28 +1,26 @@
 package import SystemPackage
 
-/// Makes or replaces a file so that, at every instant and after a power loss, it has all of its old content, none, or all of
-/// its new content.
+/// Makes or replaces a file that, at every instant and after a power loss, has all of its old content, none, or all of the
+/// new one.
 package struct AtomicFile {
   /// Not a symbolic link: a file would replace it.
   package let path: FilePath
-  /// The new content's temporary name in the same folder: see ``UnfinishedFile``. Its user holds a lock, under which it
-  /// removes the remains of a crash. Nil for a random name; the folder is then searched for the remains of dead processes.
+  /// The temporary name in the same folder: see ``UnfinishedFile``. Its user holds a lock, under which it removes the
+  /// remains of a crash. Nil for a random name, whose remains are searched for in the folder.
   package let draft: FilePath?
   package let calls: SystemCalls
 
-  /// A file at `path`, prepared under `draft` or without a name.
   package init(_ path: FilePath, draft: FilePath? = nil, calls: SystemCalls = SystemCalls()) {
     self.path = path
     self.draft = draft
     self.calls = calls
   }
 
-  /// Replaces the content by `bytes`, with `mode`, and with the owner and group of `like` where that is another's file.
+  /// Writes `bytes` with `mode`, and with the owner and group of `like` where that is another's file.
   ///
   /// - Parameters:
-  ///   - durably: false leaves it to the next replacement in the folder to make this one durable.
-  ///   - beforeRename: called with the new file's status once the content is durable under its temporary name; throwing
-  ///     leaves the old file.
+  ///   - durably: false leaves durability to the next replacement in the folder.
+  ///   - beforeRename: called with the new file's status once its content is durable; throwing leaves the old file.
   /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then, except after an error
   ///   of ``OpenFolder/synchronize()``.
   package func replace(
@@ -33,7 +31,7 @@ package struct AtomicFile {
     var folder: OpenFolder? = nil
     do {
       let status = try file.write(bytes, mode, like)
-      // Before the rename: a folder that cannot be opened, such as an unreadable one, fails while nothing has changed.
+      // Before the rename: a folder that cannot be opened fails while nothing has changed.
       folder = try durably ? OpenFolder(of: path, calls) : nil
       try beforeRename(status)
       try file.putInPlace()
@@ -44,11 +42,11 @@ package struct AtomicFile {
     try folder?.synchronize()
   }
 
-  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but checks the replaced file, and puts it back if a program
-  /// without locks has just saved it, or is about to. A file system that cannot exchange two files only checks before.
+  /// Like ``replace(with:mode:like:durably:beforeRename:)``, but puts the replaced file back if a program without locks has
+  /// just saved it, or is about to. A file system that cannot exchange files only checks before.
   ///
   /// - Parameter isExpected: whether the content was made for a file with this status, links not followed; nil for no file.
-  /// - Returns: false if it was made for another file, which is left in its place.
+  /// - Returns: false if it was made for another file, which stays.
   package func exchange(
     with bytes: RawSpan, mode: UInt32, like: FileStatus?, beforeRename: (FileStatus) throws(StoreError) -> Void,
     isExpected: (FileStatus?) throws(StoreError) -> Bool
@@ -68,8 +66,7 @@ package struct AtomicFile {
       throw error
     }
     calls.reached?(.listReplaced)
-    // Later failures leave the replaced file under its name. A second check finds a file saved since, and puts it back at
-    // once.
+    // Later failures leave the replaced file under its name. A second check puts back a file saved since.
     var isOurs = try file.former(isExpected)
     let synced = Result { () throws(StoreError) in if isOurs { try folder.synchronize() } }
     if isOurs { isOurs = try file.former(isExpected) }
@@ -79,7 +76,7 @@ package struct AtomicFile {
     return isOurs
   }
 
-  /// Makes a file with `bytes` and `mode` where there is none. It appears whole, and is durable on return.
+  /// Makes a file where there is none. It appears whole, and is durable on return.
   ///
   /// - Throws: ``StoreError`` `.alreadyExists`, `.noSpace`, `.readOnly`, `.denied`, `.io`; nothing was made then.
   package func create(with bytes: RawSpan, mode: UInt32) throws(StoreError) {
@@ -102,15 +99,13 @@ package struct AtomicFile {
   }
 }
 
-/// A folder held open, so that making changes of its names durable can hardly fail any more.
+/// A folder held open, so that making its changed names durable can hardly fail.
 package struct OpenFolder: ~Copyable {
   private let descriptor: Int32
   private let path: FilePath
   private let calls: SystemCalls
 
-  /// The folder of `file`.
-  ///
-  /// - Throws: ``StoreError`` `.denied` where it may not be read, `.io` where it does not exist.
+  /// - Throws: ``StoreError`` `.denied` if the folder of `file` may not be read, `.io` if it does not exist.
   package init(of file: FilePath, _ calls: SystemCalls) throws(StoreError) {
     path = file.folder
     self.calls = calls
@@ -122,7 +117,7 @@ package struct OpenFolder: ~Copyable {
 
   /// Makes a rename, a creation or a deletion in it durable.
   ///
-  /// - Throws: ``StoreError/Kind/io(_:)`` of a disk that fails. The names have changed then, and a power loss may undo that.
+  /// - Throws: ``StoreError/Kind/io(_:)`` of a failing disk. The names have changed then, and a power loss may undo that.
   package borrowing func synchronize() throws(StoreError) {
     let result = calls.synchronize(descriptor)
     // Some file systems cannot synchronize a folder; they order renames by themselves.
@@ -140,7 +135,7 @@ package enum NewName {
     let code = draft.withPlatformString { from in
       target.withPlatformString { coffer_rename_noreplace(from, $0) == 0 ? 0 : errno }
     }
-    // Where the file system cannot rename without replacing, add a second name and remove the first one.
+    // Where the file system cannot rename without replacing, add a second name and remove the first.
     return code == EINVAL || code == ENOSYS ? link(draft, target) : code
   }
 
@@ -159,5 +154,5 @@ package enum NewName {
   }
 }
 
-// Inside the type, `link` would mean the method.
+// Inside the type, `link` is the method.
 private func linkFile(_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>) -> Int32 { link(from, to) }

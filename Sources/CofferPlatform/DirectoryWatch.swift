@@ -1,13 +1,12 @@
 internal import Synchronization
 package import SystemPackage
 
-/// Reports when files of a folder may have changed: written, replaced, renamed, made or removed, by any process of this
-/// machine.
+/// Reports possible changes of a folder's files by any process of this machine.
 ///
-/// It watches the folder and not the files: a file replaced by rename is another inode, and a missing one has none. It
-/// reports neither changes by other machines to a remote file system nor stores into a shared mapping.
+/// It watches the folder and not the files: a file replaced by rename is another inode, and a missing one has none. Changes
+/// by other machines to a remote file system and stores into a shared mapping are not reported.
 package enum DirectoryWatch {
-  /// The notice of a watch. It does not say what happened, so that later changes cannot mislead its receiver, which looks.
+  /// A notice. It does not say what happened: its receiver looks, and later changes cannot mislead it.
   package enum Notice: Sendable {
     /// One of the files may have changed, or the system lost events.
     case changed
@@ -15,7 +14,7 @@ package enum DirectoryWatch {
     case lost
   }
 
-  /// Calls `receive` on a thread that all watches share, on which it must not wait, until the subscription is cancelled or
+  /// Calls `receive` on a thread shared by all watches, on which it must not wait, until the subscription is cancelled or
   /// released.
   ///
   /// - Parameter names: the files of `folder` that count. Events of others cost a few microseconds each.

@@ -2,9 +2,9 @@ package import SystemPackage
 
 /// An exclusive lock on an open file, flock(2), held until ``release(_:_:)`` or the death of the process.
 ///
-/// It belongs to the open file: threads of one process must exclude each other by other means.
+/// Threads of one process must exclude each other by other means.
 package enum FileLock {
-  /// The longest wait: a stopped holder must not hang others for ever, and no holder of ours needs a second.
+  /// A stopped holder must not hang others for ever, and no holder of ours needs a second.
   package static let patience = Duration.seconds(5)
 
   /// Takes the lock, waiting with growing, jittered pauses until `deadline`, by default for `patience`.
@@ -20,7 +20,6 @@ package enum FileLock {
     try wait(fd, calls, result, place(), patience, deadline ?? LockDeadline(after: patience), holder)
   }
 
-  /// Takes the lock if nobody holds it.
   package static func tryAcquire(_ fd: Int32, _ calls: SystemCalls) -> Bool { calls.lock(fd, LOCK_EX | LOCK_NB) == 0 }
 
   @inline(__always)
@@ -40,7 +39,6 @@ package enum FileLock {
     guard result == 0 else { throw StoreError(errno: -result, "lock the file", place: place) }
   }
 
-  /// The error when process `holder` keeps the lock of `place` for too long.
   package static func busy(_ place: FilePath, _ holder: UInt32?, _ patience: Duration = patience) -> StoreError {
     let who = holder.map { "process \($0)" } ?? "another process"
     return StoreError(
@@ -50,21 +48,21 @@ package enum FileLock {
 }
 
 package struct LockPauses {
-  /// The first is about as long as a holder needs; the longest keeps a waiter's share among busy writers.
+  /// The first is a holder's usual time; the longest keeps a waiter's share among busy writers.
   private static let shortest: UInt64 = 20_000
   private static let longest: UInt64 = 2_000_000
   private var next = shortest
 
   package init() {}
 
-  /// Sleeps longer each time, and not as long as other waiters.
+  /// Sleeps longer each time, for a random part of that.
   package mutating func sleep() {
     DetachedThread.sleep(.random(in: next / 2...next))
     next = min(next * 2, Self.longest)
   }
 }
 
-/// The moment at which a wait for a lock ends.
+/// The end of a wait for a lock.
 ///
 /// It is no `ContinuousClock.Instant`: that type's size is determined at run time, at a cost to every write, which passes
 /// one on even without waiting.

@@ -21,13 +21,12 @@ package struct FileStatus: Sendable {
     self.init(raw)
   }
 
-  /// The status of the target of `path`, following symbolic links; nil if nothing is there.
+  /// The status behind `path`, following symbolic links; nil if nothing is there.
   package init?(at path: FilePath) throws(StoreError) { try self.init(at: path, stat) }
 
-  /// The status of `path` itself, perhaps a symbolic link; nil if nothing is there.
+  /// The status of `path`, perhaps a symbolic link; nil if nothing is there.
   package init?(ofLinkAt path: FilePath) throws(StoreError) { try self.init(at: path, lstat) }
 
-  /// Whether both describe one file, whatever its names.
   package func isSameFile(as other: FileStatus) -> Bool { inode == other.inode && device == other.device }
 
   private init?(at path: FilePath, _ ask: (UnsafePointer<CChar>, UnsafeMutablePointer<stat>) -> Int32) throws(StoreError) {
@@ -52,13 +51,13 @@ package struct FileStatus: Sendable {
     #else
       let moment = raw.st_mtim
     #endif
-    // The date may be further away than 292 years: only whether it differs counts.
+    // Dates may be further away than 292 years: only whether they differ counts.
     modified = Int64(moment.tv_sec) &* 1_000_000_000 &+ Int64(moment.tv_nsec)
   }
 }
 
 extension Stat {
-  /// The status of `path`, without following a link in its last component; nil if nothing is there.
+  /// The status of `path`, whose last component is not followed; nil if nothing is there.
   package static func ofLink(_ path: FilePath) throws(StoreError) -> Stat? {
     do throws(Errno) {
       return try Stat(path, followTargetSymlink: false)
@@ -70,7 +69,6 @@ extension Stat {
     }
   }
 
-  /// The identity of the file, whatever its name.
   package var identity: FileIdentity { FileIdentity(device: deviceID, inode: inode) }
 }
 
@@ -86,7 +84,6 @@ package struct FileIdentity: Sendable, Hashable {
 }
 
 extension FileType {
-  /// The kind of file in a word, for messages.
   var word: String {
     switch self {
     case .regular: "file"
@@ -101,7 +98,7 @@ extension FileType {
 }
 
 extension FilePath {
-  /// The path as one word of a shell command, so that users can run a command from a message unchanged.
+  /// The path as one word of a shell command, for commands in messages.
   package var quoted: String {
     let plain = string.utf8.allSatisfy { byte in
       switch byte {

@@ -4,7 +4,7 @@
 
   /// A folder and some of its files on macOS, by Dispatch sources: the folder's reports entries, a file's reports content.
   ///
-  /// Untested: Coffer is made for Linux. Only the sources' cancel handlers close descriptors.
+  /// Untested. Only the sources' cancel handlers close descriptors.
   final class FolderSource: @unchecked Sendable {
     // Sendable: all mutable state changes on `queue`.
     private static let queue = DispatchQueue(label: "coffer.watch", qos: .utility)

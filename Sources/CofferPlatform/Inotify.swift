@@ -2,9 +2,9 @@
   internal import Synchronization
   internal import SystemPackage
 
-  /// The process's one inotify(7) descriptor, made for its first watch and kept until it ends: a user may have 128 of them.
+  /// The process's one inotify(7) descriptor, made for its first watch: a user may have 128 of them.
   ///
-  /// It is never closed: a thread of its own reads it.
+  /// It is never closed: its own thread reads it.
   final class Inotify: Sendable {
     struct Watcher: Sendable {
       let names: Set<String>
@@ -21,8 +21,8 @@
     private let process = getpid()
     private let state = Mutex(State())
 
-    /// All events after which a file reads differently. A close after writing counts by itself: it is the only event of a
-    /// process that dies between a store to a mapping and its notice of it.
+    /// All events after which a file reads differently. A close after writing is the only event of a process that dies
+    /// between a store to a mapping and its notice of it.
     private static let events =
       UInt32(IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF)
       | UInt32(IN_MOVE_SELF | IN_ONLYDIR)
@@ -56,7 +56,7 @@
 
     private func add(_ folder: FilePath, _ watcher: Watcher) throws(StoreError) -> Subscription {
       let (watch, id) = try state.withLock { (state) throws(StoreError) in
-        // Under the lock, so that the first event finds its watcher. One folder has one number, however often it is added.
+        // Under the lock, so that the first event finds its watcher. Adding a folder again returns the same number.
         let watch = folder.withPlatformString { inotify_add_watch(fd, $0, Self.events) }
         guard watch >= 0 else { throw DirectoryWatch.failure(errno, folder) }
         state.lastID += 1

@@ -2,8 +2,8 @@ package import SystemPackage
 
 /// A path's last name and the part before it, found in its bytes.
 ///
-/// For each of these, swift-system parses and checks all of the path's components: in a debug build a hundred times the
-/// work, and most of the cost of opening a vault.
+/// For each of these, swift-system parses all of the path's components: in a debug build a hundred times the work, and most
+/// of the cost of opening a vault.
 extension FilePath {
   /// The path without its last component: empty for a bare name, the root for the root.
   package var parent: FilePath {
@@ -14,13 +14,13 @@ extension FilePath {
     }
   }
 
-  /// The folder of the path's last component: `.` for a bare name.
+  /// The parent, or `.` for a bare name.
   package var folder: FilePath {
     let parent = parent
     return parent.isEmpty ? "." : parent
   }
 
-  /// The last component as text, with invalid UTF-8 replaced; nil for the root and the empty path.
+  /// The last component, with invalid UTF-8 replaced; nil for the root and the empty path.
   package var lastName: String? {
     let name = withPlatformString { start in
       String(cString: strrchr(start, Self.separator).map { UnsafePointer($0) + 1 } ?? start)
@@ -28,7 +28,6 @@ extension FilePath {
     return name.isEmpty ? nil : name
   }
 
-  /// The path with `suffix` added to its name.
   package func appending(suffix: String) -> FilePath {
     withPlatformString { start in
       let name = UnsafeBufferPointer(start: start, count: strlen(start))

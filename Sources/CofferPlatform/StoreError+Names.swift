@@ -5,7 +5,7 @@ extension StoreError.Kind {
   /// The kind's name for programs. It never changes.
   package var word: String { names.word }
 
-  /// The one table of the kinds' names. Without `default`: the compiler demands both for a new kind.
+  /// Without `default`: the compiler demands both names for a new kind.
   private var names: (code: UInt8, word: String) {
     switch self {
     case .invalidName: (1, "invalidName")

@@ -1,25 +1,24 @@
 extension StoreError {
   /// The step that an error's ``cure`` advises, finer than its kind. The library's cure names its own calls; a program
-  /// around the library names its own commands for the same steps.
+  /// around the library names its own commands.
   ///
   /// The raw values cross the agent's socket.
   package enum Remedy: String, Sendable, CaseIterable {
     // The vault.
     /// Make a vault, or name another one.
     case makeVault
-    /// Put back the previous vault.
     case returnVault
-    /// Put the right vault back, or accept this one.
+    /// Return the right vault, or accept this one.
     case acceptReplaced
     /// Find the newer vault, or accept this older one.
     case acceptOlder
-    /// Find the other copy of the vault, or accept this one.
+    /// Find the other copy, or accept this one.
     case acceptFork
     /// Write to the vault itself, or accept that it was moved here.
     case acceptMoved
-    /// Check which vault stands at the path, and accept it: the path's pin is unreadable.
+    /// Check which vault is at the path, and accept it: the path's pin is unreadable.
     case acceptAtPath
-    /// Check that the vault is the newest one, and accept it: its pin is unreadable.
+    /// Check that the vault is the newest, and accept it: its pin is unreadable.
     case acceptUnpinned
     /// State the expected vault.
     case expectVault
@@ -29,17 +28,16 @@ extension StoreError {
     case copyItems
     /// Copy the items to a new vault, and remove this one.
     case leaveVault
-    /// Give a backup instead of a vault in use.
     case giveBackup
-    /// Give the secret from the time of the backup.
+    /// Give the secret from the backup's time.
     case giveBackupSecret
     /// Restore to another path, or replace the current vault.
     case replaceVault
     /// Restore a newer backup, or accept the older key.
     case acceptOlderKey
-    /// Take a newer copy, or accept one under an older key.
+    /// Take a newer copy, or accept an older key.
     case acceptOlderCopy
-    /// Restore a backup, or rebuild the vault from the records that open.
+    /// Restore a backup, or rebuild the vault from the readable records.
     case rebuild
     /// Ask for a recipient's text again.
     case askRecipient
@@ -58,13 +56,12 @@ extension StoreError {
     case unlockAgent
     /// Lock the agent, and unlock the right vault.
     case relockAgent
-    /// End the agent of another version, and start one of this version.
+    /// Replace the agent of another version.
     case restartAgent
-    /// End the agent that does not answer, or do without it.
+    /// Replace an agent that does not answer, or do without it.
     case replaceAgent
-    /// Look at the running agent, or end it.
+    /// Inspect the running agent, or end it.
     case endAgent
-    /// Ask the agent for its status.
     case askAgent
     /// Do without the agent of another vault.
     case leaveAgentOut

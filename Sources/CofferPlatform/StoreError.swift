@@ -2,7 +2,7 @@
 ///
 /// It never holds a value, secret or not. Switch over ``kind``; print ``description``.
 public struct StoreError: Error, Sendable {
-  /// The reason, to switch over. Absence is none: an absent value reads as `nil`.
+  /// The reason for the error. Absence is none: an absent value reads as `nil`.
   public enum Kind: Sendable, Equatable {
     // The call is wrong.
     /// A name is empty, too long or has control characters.
@@ -17,12 +17,12 @@ public struct StoreError: Error, Sendable {
     case unsupported
     /// A requirement of the call is missing: a credential at login, a folder of pins, the declaration of a session's key.
     case incomplete
-    /// The caller's closure threw ``underlying``.
+    /// The caller's closure threw the underlying error.
     case closureThrew
     /// Larger than `limit` bytes.
     case tooLarge(limit: Int)
-    /// A call into Coffer from inside an `update` closure, which runs under the store's lock; or a write through a router
-    /// from inside a closure of its `transaction`.
+    /// A call into Coffer from an `update` closure, which runs under the store's lock; or a write through a router from a
+    /// closure of its `transaction`.
     case reentrant
     /// The store was closed.
     case closed
@@ -30,35 +30,35 @@ public struct StoreError: Error, Sendable {
     case afterFork
 
     // The value.
-    /// The stored bytes, described by `stored`, are not a value of the key's type; they are left alone.
+    /// The stored bytes, described by `stored`, are not a value of the key's type; they are kept.
     case undecodable(stored: String)
-    /// The value's own encoding failed; the stored value is left alone.
+    /// The value could not be encoded; the stored value is kept.
     case unencodable
     /// The item has expired.
     case expired
-    /// This machine's clock is more than a day behind the vault's: expiry cannot be judged.
+    /// This machine's clock is over a day behind the vault's: expiry cannot be judged.
     case clockBehind
-    /// There is no such item, and the call needs one.
+    /// The required item does not exist.
     case notFound
-    /// It exists, and the call must create it.
+    /// The item to create exists.
     case alreadyExists
     /// Several items match.
     case ambiguous
     /// Another writer changed it after it was read.
     case conflict
-    /// Part of a transaction over both stores whose outcome is unknown while the store that decides it cannot be asked. Once
-    /// it can, all of the transaction was made, or nothing.
+    /// Part of a transaction over both stores, the outcome of which is unknown while the deciding store is unavailable. Once
+    /// it answers, all of the transaction was made, or nothing.
     case pending(TransactionID)
-    /// The transaction was given up before it came here, and nothing of it was made.
+    /// The transaction was given up earlier, and nothing of it was made.
     case givenUp
-    /// The change may or may not have been made: the place failed while making it durable, or an agent did not answer. Check
-    /// the stored value before trying again.
+    /// The change may have been made: making it durable failed, or an agent did not answer. Check the stored value before
+    /// trying again.
     case outcomeUnknown
 
     // The vault.
     /// Nothing has unlocked the vault.
     case locked
-    /// No agent is running that could hold the vault's key.
+    /// No agent is running to hold the vault's key.
     case noAgent
     /// No credential was given to unlock or make the vault.
     case noCredentials
@@ -74,11 +74,11 @@ public struct StoreError: Error, Sendable {
     case notAVault
     /// Unreadable, by accident as far as can be told.
     case damaged
-    /// Authentication failed: the file was changed by someone without the key.
+    /// Authentication failed: somebody without the key changed the file.
     case tampered
     /// An older state of this vault was put back.
     case rolledBack
-    /// The vault continued from an older state without this machine's writes.
+    /// The vault continued from an older state, without this machine's writes.
     case forked
     /// Another vault stands in place of a known one.
     case replaced
@@ -86,8 +86,8 @@ public struct StoreError: Error, Sendable {
     case otherVault
     /// Nothing shows who made the vault: a recipient sees it for the first time.
     case unproven
-    /// The open file no longer stands at its path. A plain store throws it once when values that it knew are missing from
-    /// the files there now, and has opened those.
+    /// The open file no longer stands at its path. A plain store throws it once, after opening the files there now, if
+    /// values that it knew are missing from them.
     case moved
     /// The file is a vault in use, and does not hold all of it.
     case inUse

@@ -1,7 +1,7 @@
 package import SystemPackage
 
-/// The system calls on which a store's promises rest, as values: a test replaces one to make it fail, or to end the process
-/// at an exact point. Each returns the call's result, or the negated `errno`.
+/// The system calls on which a store's promises rest. Tests replace one to make it fail, or to end the process at an exact
+/// point. Each returns the call's result, or the negated `errno`.
 package struct SystemCalls: Sendable {
   package var open: @Sendable (String, Int32, UInt32) -> Int32 = { path, flags, mode in
     repeating { coffer_open(path, flags, mode) }
@@ -33,7 +33,7 @@ package struct SystemCalls: Sendable {
     repeating { renameFile(old, new) }
   }
   /// renameat2(2) without replacing: `EEXIST` if the name is taken. Where the file system cannot, rename(2): a second name,
-  /// as ``NewName`` gives, would stay beside a file in use if its maker dies.
+  /// as by ``NewName``, would stay beside a file in use if its maker dies.
   package var renameAnew: @Sendable (_ from: String, _ to: String) -> Int32 = { old, new in
     let result = repeating { coffer_rename_noreplace(old, new) }
     return [-EINVAL, -ENOSYS].contains(result) ? repeating { renameFile(old, new) } : result
@@ -46,7 +46,7 @@ package struct SystemCalls: Sendable {
   package var unlink: @Sendable (String) -> Int32 = { path in repeating { unlinkFile(path) } }
   /// statfs(2) `f_type`, or -1.
   package var fileSystem: @Sendable (Int32) -> Int64 = { fd in coffer_filesystem_type(fd) }
-  /// Called where a process may die, so that tests can end it there.
+  /// Called where a process may die: tests end it there.
   package var reached: (@Sendable (Step) -> Void)?
 
   /// The real calls.
@@ -66,16 +66,16 @@ package struct SystemCalls: Sendable {
     case commitDurable
     /// The new property list is complete beside the old one.
     case listWritten
-    /// The new property list has replaced the old one; the journal still holds its changes.
+    /// The new property list is in place; the journal still holds its changes.
     case listReplaced
     /// The journal is empty again, perhaps not durably.
     case journalEmptied
-    /// A new journal has the name of a deleted one, which does not say so yet.
+    /// A new journal has a deleted one's name, which does not say so yet.
     case journalNamed
   }
 }
 
-// The closures above would call the members instead of the C functions.
+// The closures above would call the members instead.
 private func renameFile(_ old: String, _ new: String) -> Int32 { rename(old, new) }
 private func unlinkFile(_ path: String) -> Int32 { unlink(path) }
 
@@ -101,7 +101,7 @@ private func dataSync(_ fd: Int32) -> Int32 {
   #endif
 }
 
-/// Repeats `call` while a signal interrupts it; returns a failure as the negated `errno`.
+/// Repeats `call` after signals; returns a failure as the negated `errno`.
 private func repeating<Result: SignedInteger>(_ call: () -> Result) -> Result {
   while true {
     let result = call()

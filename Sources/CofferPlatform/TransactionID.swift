@@ -15,7 +15,6 @@ public struct TransactionID: Sendable, Hashable, CustomStringConvertible {
     self.bytes = bytes
   }
 
-  /// The id of no transaction.
   static let zero = TransactionID(unchecked: [UInt8](repeating: 0, count: 16))
 
   private init(unchecked bytes: [UInt8]) { self.bytes = bytes }

@@ -1,17 +1,16 @@
 package import SystemPackage
 
-/// Checks whether another user could read, replace or redirect a file of ours, before a store opens anything.
+/// Checks, before a store opens anything, whether another user could read, replace or redirect its files.
 ///
 /// The rule for folders is that of sshd's `StrictModes`: the file's folder and all of its parents belong to this user or to
-/// root, and neither their group nor others can write to them. A sticky folder of root, such as `/tmp`, is accepted as a
-/// parent, because only the owner can rename a file in it.
+/// root, and neither group nor others can write to them. A sticky folder of root, such as `/tmp`, is accepted as a parent:
+/// only the owner can rename a file in it.
 ///
-/// Symbolic links among the parents are resolved first, and only the resolved chain is checked and used: the owner of a link
+/// Symbolic links among the parents are resolved first, and only the resolved chain is checked and used: a link's owner
 /// could only have led to another folder that passes. The last component is never followed.
 ///
 /// Nothing here changes a mode or an owner. Errors name the command that corrects them.
 package enum TrustedPath {
-  /// Permission bits of the group and of others.
   static let groupAndOthers: CInterop.Mode = 0o077
   private static let groupAndOthersWrite: CInterop.Mode = 0o022
   private static let sticky: CInterop.Mode = 0o1000
@@ -40,17 +39,16 @@ package enum TrustedPath {
     return resolved
   }
 
-  /// Whether programs of all users may need the content of `resolved`: closing such a folder to others would stop the
-  /// machine.
+  /// Whether all users' programs may need the content of `resolved`: closing it to others would stop the machine.
   private static func isOfTheSystem(_ resolved: FilePath) -> Bool {
     let trees = ["/boot", "/dev", "/etc", "/opt", "/proc", "/run", "/srv", "/sys", "/usr", "/var", "/System", "/Library"]
     return geteuid() == 0 && (resolved.components.count <= 1 || trees.contains { resolved.starts(with: FilePath($0)) })
   }
 
-  /// The target of `folder` if it is a symbolic link of this user in a folder that nobody else can write to, as users have
-  /// who keep their settings elsewhere; any other `folder` unchanged.
+  /// The target of `folder` if it is this user's symbolic link in a folder that nobody else can write to, for settings kept
+  /// elsewhere; any other `folder` unchanged.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` where others could redirect the link, `.io` for a dangling link.
+  /// - Throws: ``StoreError/Kind/denied`` if others could redirect the link, `.io` for a dangling link.
   package static func throughOwnLink(_ folder: FilePath) throws(StoreError) -> FilePath {
     guard !folder.isEmpty, let found = try Stat.ofLink(folder), found.type == .symbolicLink, found.userID.rawValue == geteuid(),
       let name = folder.lastComponent
@@ -60,7 +58,7 @@ package enum TrustedPath {
     return try resolve(folder)
   }
 
-  /// The status of `file`, in a folder checked before; nil if nothing is there.
+  /// The status of `file` in a checked folder; nil if nothing is there.
   ///
   /// - Throws: ``StoreError/Kind/denied`` unless it is a regular file of this user, with one name, closed to everyone else.
   package static func privateFile(_ file: FilePath) throws(StoreError) -> Stat? {
@@ -68,7 +66,7 @@ package enum TrustedPath {
     return try checked(found, file)
   }
 
-  /// The same for a file that others may remove at any time: nil if it lost its last name during the look-up.
+  /// The same for a file that others may remove at any time: nil if it lost its last name meanwhile.
   package static func privatePassingFile(_ file: FilePath) throws(StoreError) -> Stat? {
     guard let found = try settled(file), found.linkCount > 0 else { return nil }
     return try checked(found, file)
@@ -93,7 +91,7 @@ package enum TrustedPath {
     return found
   }
 
-  /// The status of `file`. A file system in user space may report a removed second name for a second: it is asked again.
+  /// A file system in user space may report a removed second name for a second: it is asked again.
   private static func settled(_ file: FilePath) throws(StoreError) -> Stat? {
     guard let found = try Stat.ofLink(file) else { return nil }
     guard found.linkCount > 1 else { return found }
@@ -101,7 +99,6 @@ package enum TrustedPath {
     return try Stat.ofLink(file)
   }
 
-  /// `path` from the root: a relative one starts at the current folder.
   package static func absolute(_ path: FilePath) throws(StoreError) -> FilePath {
     guard path.isRelative else { return path }
     guard let current = getcwd(nil, 0) else { throw StoreError(errno: errno, "find the current folder", place: path) }
@@ -143,8 +140,8 @@ package enum TrustedPath {
     }
   }
 
-  /// Checks that the existing part of the way to `folder`, links followed, belongs to this user or root: files that root
-  /// makes there, as under sudo with the user's `HOME`, would be lost to their owner. Opening reports unreadable parts.
+  /// Checks that the existing part of the way to `folder`, links followed, belongs to this user or root: files made by root,
+  /// as under sudo with the user's `HOME`, would be lost to their owner. Opening reports unreadable parts.
   ///
   /// - Throws: ``StoreError/Kind/denied``.
   package static func checkOwner(ofWayTo folder: FilePath) throws(StoreError) {
@@ -162,7 +159,7 @@ package enum TrustedPath {
     if owner != geteuid() { throw foreign(owner, path, kind) }
   }
 
-  /// For root in a user's home, as under sudo, chown is no cure: the file would be lost to its owner.
+  /// For root in a user's home, as under sudo, chown is no cure: it would take the file from its owner.
   private static func foreign(_ owner: uid_t, _ path: FilePath, _ kind: String) -> StoreError {
     denied(
       "the \(kind) belongs to user \(owner), not to user \(geteuid()) who runs this", path,

@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 package import SystemPackage
 
-/// A file that is about to replace another. It has no name until its content is complete and durable, so that a dying
-/// process leaves nothing behind. Then two system calls follow at once: one names it, the other moves it into place. Without
-/// nameless files, it has that name from the beginning.
+/// A file that is about to replace another. It stays nameless until its content is complete and durable, so that a dying
+/// process leaves nothing behind. Then two system calls in a row name it and move it into place. Without nameless files, it
+/// has the name from the beginning.
 ///
-/// A lock on the file shows that its maker lives. The next writer into the folder removes the remains of a dead one.
+/// Its lock shows that its maker lives. The next writer into the folder removes the remains of a dead one.
 struct UnfinishedFile: ~Copyable {
   private let target: FilePath
   private let calls: SystemCalls
@@ -27,7 +27,7 @@ struct UnfinishedFile: ~Copyable {
       _ = calls.unlink(draft.string)
       (descriptor, name) = (try Self.make(draft, for: target, calls), draft)
     } else {
-      // For any other reason than a missing feature of the file system, the next call fails too, and reports it.
+      // If the reason is not the file system's, the next call fails too, and reports it.
       let made = try Self.locked(beside: target, calls)
       (descriptor, name) = (made.descriptor, made.name)
     }
@@ -48,7 +48,7 @@ struct UnfinishedFile: ~Copyable {
       let name = randomName(beside: target)
       let made = try make(name, for: target, calls)
       _ = calls.lock(made, LOCK_EX | LOCK_NB)
-      // Lost if another process swept the folder before the lock was taken.
+      // Lost if another process swept the folder before the lock.
       if isStill(made, name) { return (made, name) }
       close(made)
     }
@@ -90,7 +90,6 @@ struct UnfinishedFile: ~Copyable {
     guard result >= 0 else { throw StoreError(errno: -result, doing, place: place) }
   }
 
-  /// The place for errors: a nameless file is known by its target.
   private var place: FilePath { name ?? target }
 
   // MARK: Place
@@ -101,7 +100,7 @@ struct UnfinishedFile: ~Copyable {
     keep()
   }
 
-  /// Gives the file the target's name, if that is free. ``discard()`` removes it until ``keep()`` is called.
+  /// Names the file like the target, if that name is free. ``discard()`` removes it until ``keep()``.
   ///
   /// - Throws: ``StoreError`` `.alreadyExists`.
   mutating func putWhereNothingStands() throws(StoreError) {
@@ -115,8 +114,7 @@ struct UnfinishedFile: ~Copyable {
     name = target
   }
 
-  /// Exchanges the file and the target, which then has this file's name. Where the file system cannot, it replaces the
-  /// target.
+  /// Exchanges the file and the target, or replaces the target where the file system cannot.
   ///
   /// - Returns: false if the target has appeared or vanished since `isThere` was determined.
   mutating func exchange(isThere: Bool) throws(StoreError) -> Bool {
@@ -141,14 +139,14 @@ struct UnfinishedFile: ~Copyable {
   func putBack() throws(StoreError) {
     guard let name else { return }
     try check(calls.exchange(name.string, target.string), "put back what another program saved, from \(name)", target)
-    // If another program has saved over ours since, that is the newest.
+    // If another program has saved over ours since, its file is the newest.
     if !Self.isStill(descriptor, name) { try check(calls.exchange(name.string, target.string), "put back a file", target) }
   }
 
   /// Leaves the file where it is.
   mutating func keep() { name = nil }
 
-  /// The file's name, given now if it has none: only a name can take the target's place.
+  /// The file's name, given on demand: only a name can take the target's place.
   private mutating func named() throws(StoreError) -> FilePath {
     if let name { return name }
     if let draft { _ = calls.unlink(draft.string) }
@@ -158,7 +156,7 @@ struct UnfinishedFile: ~Copyable {
     return name
   }
 
-  /// Removes the name. The next attempt overwrites or removes any remains under it.
+  /// Removes the name. The next attempt overwrites or removes remains.
   mutating func discard() {
     if let name { _ = calls.unlink(name.string) }
     keep()
@@ -169,13 +167,12 @@ struct UnfinishedFile: ~Copyable {
 extension UnfinishedFile {
   static let suffix = ".coffer-unfinished"
 
-  /// Removes the remains of this user's dead processes in `folder`. `doctor` reports those that cannot be removed.
+  /// Removes the remains of this user's dead processes in `folder`. `doctor` reports those that stay.
   static func sweep(_ folder: FilePath, _ calls: SystemCalls) {
-    // Under the lock, so that nobody else takes the name for dead at the same time.
+    // Under the lock, so that nobody else considers the name dead at the same time.
     for path in names(in: folder) { whileAbandoned(path, calls) { _ = calls.unlink(path.string) } }
   }
 
-  /// The files of this user in `folder` whose process is gone.
   static func abandoned(in folder: FilePath) -> [FilePath] {
     var found: [FilePath] = []
     for path in names(in: folder) { whileAbandoned(path, SystemCalls()) { found.append(path) } }
@@ -188,8 +185,7 @@ extension UnfinishedFile {
     return entries.filter { $0.hasPrefix(".") && $0.hasSuffix(suffix) }.sorted().map { folder.appending($0) }
   }
 
-  /// Runs `body` with the lock of the file at `path`, unless its maker holds it. Without locks nobody can tell, and it is
-  /// not run.
+  /// Runs `body` with the lock of `path`, unless its maker holds it or locks are unavailable.
   private static func whileAbandoned(_ path: FilePath, _ calls: SystemCalls, _ body: () -> Void) {
     let descriptor = calls.open(path.string, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
     guard descriptor >= 0 else { return }
@@ -201,7 +197,6 @@ extension UnfinishedFile {
     body()
   }
 
-  /// Whether `path` names the open file.
   static func isStill(_ descriptor: Int32, _ path: FilePath) -> Bool {
     var opened = stat(), named = stat()
     guard fstat(descriptor, &opened) == 0, path.withPlatformString({ lstat($0, &named) }) == 0 else { return false }
@@ -210,6 +205,6 @@ extension UnfinishedFile {
 }
 
 extension AtomicFile {
-  /// The files in `folder` with which this user's commands were about to replace others when they died. Nothing is changed.
+  /// The files in `folder` left by this user's dead commands before they replaced others.
   package static func abandoned(in folder: FilePath) -> [FilePath] { UnfinishedFile.abandoned(in: folder) }
 }

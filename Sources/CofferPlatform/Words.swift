@@ -2,7 +2,7 @@
 
 /// `noun` with its article: `an Int`, `a Bool`, `a UInt8`.
 package func withArticle(_ noun: String) -> String {
-  // The sound counts, not the letter; no type's name begins with a U as in "umbrella" so far.
+  // The sound counts, not the letter; so far no type's name begins with a U as in "umbrella".
   (noun.first.map { "AEIOaeio".contains($0) } ?? false ? "an " : "a ") + noun
 }
 
@@ -10,10 +10,10 @@ package func withArticle(_ noun: String) -> String {
 package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
 extension String {
-  /// The text with characters spelled out that are invisible or move others: a name must not move the cursor, forge a line,
-  /// or reverse the text after it.
+  /// The text with invisible and reordering characters spelled out: a name must not move the cursor, forge a line, or
+  /// reverse the text after it.
   ///
-  /// - Parameter kept: a character that stays as it is, such as the newline in a text of several lines.
+  /// - Parameter kept: a character to keep, such as the newline.
   package func spelledOut(but kept: Unicode.Scalar? = nil) -> String {
     guard unicodeScalars.contains(where: { $0.isHidden || $0.isPartOfWriting }) else { return self }
     var text = "", before: Unicode.Scalar?
@@ -27,8 +27,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Control characters, line and paragraph separators, and characters that Unicode allows to ignore in display, which
-  /// include the signs that change its direction (UAX 9).
+  /// Control characters, separators of lines and paragraphs, and characters that Unicode allows to ignore in display, such
+  /// as the signs that change its direction (UAX 9).
   package var isHidden: Bool {
     if isASCII { return value < 0x20 || value == 0x7F }
     switch properties.generalCategory {

@@ -1,7 +1,7 @@
 internal import Coffer
 internal import CofferPlatform
 
-/// A started program with a deadline, in a session of its own: all that it starts ends with it, and with this process.
+/// A started program with a deadline. Its session contains all that it starts, which ends with it and with this process.
 final class AskedProgram {
   private let path: String
   private let process: pid_t
@@ -36,7 +36,7 @@ final class AskedProgram {
 
   private static func start(_ path: String, _ words: [String], output: Int32, input: Int32?) throws -> pid_t {
     var environment = ChildEnvironment()
-    // A program that gets a secret from the vault must not be asked in turn by the command that it starts.
+    // A program that gets a secret from the vault must not be asked by the command that it starts.
     try environment.set("COFFER_ASKPASS", "")
     try environment.set("SSH_ASKPASS_REQUIRE", "never")
     let child = CStrings.lend([path] + words) { argv in
@@ -46,7 +46,7 @@ final class AskedProgram {
     return child
   }
 
-  /// Reads output into `buffer`, after the first `at` bytes; 0 at its end.
+  /// Reads output into `buffer` after `at` bytes; 0 at its end.
   package func read(into buffer: inout SecretBytes, at: Int) throws -> Int {
     guard at < buffer.count else { throw Askpass.noAnswer(path, "its answer is longer than \(buffer.count) bytes") }
     try wait { output in
@@ -61,14 +61,13 @@ final class AskedProgram {
     return got
   }
 
-  /// Writes `text`, which fits a pipe.
   func write(_ text: String) throws {
     guard let input else { return }
     let written = Array(text.utf8).withUnsafeBytes { systemWrite(input.writing, $0.baseAddress, $0.count) }
     guard written == text.utf8.count else { throw Askpass.noAnswer(path, "it ended before it was asked") }
   }
 
-  /// Waits for the program to end; returns the status that a shell reports.
+  /// Waits for the end, and returns the status that a shell reports.
   func end() throws -> Int32 {
     input?.closeWriting()
     let process = process
@@ -82,13 +81,13 @@ final class AskedProgram {
     }
     let code = errno
     let ended = Ending(raw).status
-    // From here on its process id may belong to another process.
+    // Its process id may now belong to another process.
     status = ended
     guard found == process else { throw Failure(StoreError(errno: code, "wait for the program", place: FilePath(path))) }
     return ended
   }
 
-  /// Waits until `isOver`, at most until the deadline, and handles signals meanwhile.
+  /// Waits until `isOver` or the deadline, and handles signals.
   private func wait(until isOver: (Int32) -> Bool) throws {
     while !isOver(output.reading) {
       if let signal = signals.next() { try stopped(by: signal) }
@@ -106,7 +105,6 @@ final class AskedProgram {
     signals.deliver(signal)
   }
 
-  /// Ends the program with all that it started.
   private static func stop(_ process: pid_t) {
     kill(-process, SIGTERM)
     for _ in 0..<farewell where waitpid(process, nil, WNOHANG) == 0 { usleep(UInt32(look) * 1000) }

@@ -1,7 +1,7 @@
 package import Coffer
 internal import CofferPlatform
 
-/// A program that asks for a secret in its own window where there is no terminal.
+/// A program that asks for a secret in its own window.
 ///
 /// The secret comes over a pipe into guarded memory. A program that does not answer in time is ended, with all that it
 /// started.
@@ -20,7 +20,7 @@ package struct Askpass {
   package let path: String
   package var patience = Self.usualPatience
 
-  /// Long enough to look a passphrase up, short enough that an unattended script ends.
+  /// Long enough to look a passphrase up; an unattended script ends after it.
   static let usualPatience = Duration.seconds(120)
 
   package init(_ path: String) { self.path = path }
@@ -31,7 +31,7 @@ package struct Askpass {
     return name == "systemd-ask-password" ? .systemd : .plain
   }
 
-  /// The program that the environment names; nil if it names none, or if the terminal serves.
+  /// The environment's program; nil if there is none, or if the terminal serves.
   ///
   /// Source: ssh(1), `SSH_ASKPASS` and `SSH_ASKPASS_REQUIRE`. `COFFER_ASKPASS` precedes ssh's, and needs no display: the
   /// user means it for this program.
@@ -44,8 +44,6 @@ package struct Askpass {
     return ProcessEnvironment.value("SSH_ASKPASS").map { Askpass($0) }
   }
 
-  /// The answer to `question`.
-  ///
   /// - Throws: ``Failure/interrupted`` on control-C; status 69 if the program gives no answer; ``Failure/nothingTyped`` for
   ///   an empty one.
   package func secret(_ question: Question) throws -> SecretBytes {
@@ -60,7 +58,6 @@ package struct Askpass {
     return answer
   }
 
-  /// The first line of the program's output.
   private func line(words: [String]) throws -> SecretBytes {
     let program = try start(words, isAsked: false)
     var text = try SecretBytes(zeros: Terminal.longestLine)
@@ -87,6 +84,6 @@ package struct Askpass {
 }
 
 extension Question {
-  /// The whole question, for a program that shows one text.
+  /// The whole question as one text.
   package var text: String { [remark, reason, subject + ":"].compactMap(\.self).joined(separator: "\n") }
 }

@@ -110,7 +110,6 @@ struct Pinentry: ~Copyable {
     return begins("OK") ? .ok : .other
   }
 
-  /// `answer` and the decoded bytes `range` of the line.
   private func joined(_ answer: borrowing SecretBytes, _ range: Range<Int>) throws -> SecretBytes {
     var longer = try SecretBytes(zeros: answer.count + range.count)
     var at = answer.count
@@ -142,7 +141,7 @@ struct Pinentry: ~Copyable {
     }
   }
 
-  /// `text` escaped for a line, and cut to fit one.
+  /// `text` escaped for a line, and cut to fit.
   private static func escaped(_ text: String) -> String {
     let escaped = text.utf8.prefix(300).map { byte -> String in
       switch byte {

@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// A word of a command line, byte for byte: file names need not be UTF-8, and a command gets its words unchanged.
+/// A word of a command line, byte for byte: file names need not be UTF-8, and commands get their words unchanged.
 package struct ByteWord: ExpressibleByStringLiteral, Sendable {
   private let bytes: [CChar]
 

@@ -5,8 +5,7 @@ internal import CofferVault
 package enum LikelyNames {
   private static let most = 3
 
-  /// The names of `all` near to `name`, the nearest first: names that differ in case, by a URL's scheme or path, or by a
-  /// letter or two.
+  /// The names of `all` that differ from `name` in case, by a URL's scheme or path, or by a letter or two, nearest first.
   package static func near(_ name: String, among all: [String]) -> [String] {
     let wanted = name.lowercased()
     let host = host(of: wanted)
@@ -22,7 +21,6 @@ package enum LikelyNames {
     }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }.prefix(most).map(\.0)
   }
 
-  /// The text without a scheme before it or a path after it.
   private static func host(of text: String) -> Substring {
     var rest = text[...]
     if let scheme = rest.firstRange(of: "://") { rest = rest[scheme.upperBound...] }

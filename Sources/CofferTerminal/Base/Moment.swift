@@ -1,7 +1,6 @@
 internal import CofferStorage
 package import FoundationEssentials
 
-/// A point in time, as text.
 package enum Moment {
   /// `2026-11-21T08:00:00Z`
   package static func text(_ date: Date) -> String { date.formatted(.iso8601) }
@@ -17,7 +16,7 @@ package enum Moment {
   /// Reads the formats of ``text(_:)`` and ``classic(_:)``, other offsets, a time without seconds or with fractions of one,
   /// a space in place of the `T`, and a bare day, which begins at midnight UTC.
   ///
-  /// All of `text` has to match: Foundation accepts a valid prefix, and reads the 31st of February as the 3rd of March.
+  /// All of `text` must match: Foundation accepts a valid prefix, and reads the 31st of February as the 3rd of March.
   package static func parse(_ text: String) -> Date? {
     let parts = text.split(separator: " ")
     if 2...3 ~= parts.count { return parse("\(parts[0])T\(parts[1...].joined())") }
@@ -40,7 +39,7 @@ package enum Moment {
   /// Bytes of `T18:00`.
   private static let minuteLength = 6
 
-  /// Whether `text` is `T18:00` or `T18:00:00`, the latter with up to nine digits of a fraction, followed by `Z`, `+01:00`,
+  /// Whether `text` is `T18:00` or `T18:00:00`, the latter with up to nine digits of a fraction, and then `Z`, `+01:00`,
   /// `+0100` or `+01`.
   private static func isTime(_ text: ArraySlice<UInt8>) -> Bool {
     var rest = text
@@ -69,8 +68,7 @@ package enum Moment {
     return rest.isEmpty || take(rest.first == UInt8(ascii: ":") ? ":" : nil, below: 60) && rest.isEmpty
   }
 
-  /// `7 h 59 min`, `14 min` or `30 s`: from one minute on rounded to minutes, so that a time that has just begun is shown
-  /// whole.
+  /// `7 h 59 min`, `14 min` or `30 s`: rounded to minutes, so that a time that has just begun is shown whole.
   package static func words(_ seconds: Int64) -> String {
     if seconds < 60 { return "\(seconds) s" }
     let minutes = (seconds + 30) / 60

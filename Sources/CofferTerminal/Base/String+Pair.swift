@@ -1,7 +1,7 @@
 extension String {
   /// The two sides of `name=value`; nil for a text without a name.
   package var nameAndValue: (name: String, value: String)? {
-    // Not as characters: a combining mark after the sign joins with it.
+    // A combining mark would join with the sign to one character.
     guard let equals = unicodeScalars.firstIndex(of: "="), equals != unicodeScalars.startIndex else { return nil }
     return (String(unicodeScalars[..<equals]), String(unicodeScalars[unicodeScalars.index(after: equals)...]))
   }

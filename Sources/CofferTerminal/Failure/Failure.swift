@@ -4,7 +4,7 @@ package import CofferPlatform
 internal import FoundationEssentials
 package import SystemPackage
 
-/// Why a command stops: what happened, what to do next, and the exit status. Never holds a value.
+/// Why a command stops, its cure and its exit status. Never holds a value.
 package struct Failure: Error {
   package private(set) var status: ExitStatus
   package let kind: String
@@ -37,9 +37,9 @@ package struct Failure: Error {
   package static let interrupted = Failure(.interrupted, kind: "interrupted", "interrupted", cure: nil)
   /// SIGTERM while watching.
   package static let terminated = Failure(.terminated, kind: "terminated", "terminated", cure: nil)
-  /// The reader of our output has closed it. Not reported: `coffer list | head -1` is no mistake.
+  /// Not reported: `coffer list | head -1` is no mistake.
   package static let pipeClosed = Failure(.pipeClosed, kind: "pipeClosed", "the reader closed the pipe", cure: nil)
-  /// The output cannot be written. Reported after the work is done.
+  /// Reported after the work is done.
   package static func unwritable(_ code: Int32, place: FilePath) -> Failure {
     let error = StoreError(errno: code, "write the output", place: place)
     return Failure(
@@ -57,7 +57,6 @@ package struct Failure: Error {
 
   package var isQuiet: Bool { status == .pipeClosed || kind == "said" }
 
-  /// The message as a sentence.
   package var sentence: String { what.prefix(1).uppercased() + what.dropFirst() + "." }
 
   /// The same failure after a command was started; before, it has another status.
@@ -75,7 +74,7 @@ package struct Failure: Error {
     return failure
   }
 
-  /// The same failure with env(1)'s status for a command that could not be started.
+  /// The same failure with env(1)'s status for a command that was not started.
   package var beforeCommand: Failure {
     guard !isAfterStart, ![.commandNotFound, .cannotExecute, .interrupted].contains(status) else { return self }
     var failure = self
@@ -83,7 +82,7 @@ package struct Failure: Error {
     return failure
   }
 
-  /// Two lines for people: what happened, and what to try.
+  /// Two lines for people: what happened, and the cure.
   package var text: String {
     var line = "coffer: "
     if let key { line += "'\(Printable.line(key))': " }

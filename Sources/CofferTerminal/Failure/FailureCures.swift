@@ -2,10 +2,8 @@ internal import Coffer
 internal import CofferPlatform
 
 extension StoreError {
-  /// The cure, in this program's commands where it has some.
   package var commandCure: String { remedy?.commands ?? cure }
 
-  /// The same error and cause, with this program's cures.
   var inCommandWords: StoreError {
     StoreError(
       kind, what, key: key, place: place, cure: commandCure, underlying: (underlying as? StoreError)?.inCommandWords ?? underlying

@@ -5,15 +5,13 @@ internal import SystemPackage
 
 /// Edits a secret in the user's editor.
 package enum Editor {
-  /// Lends `value` to the editor and returns the edited one.
-  ///
   /// - Throws: `.refused` if no file system is in memory; a failure if the editor fails or is killed. The value is wiped
   ///   either way.
   package static func edit(_ value: borrowing SecretBytes, limit: Int, places: Places) throws -> SecretBytes {
     let folder = try MemoryFolder(places)
     let file = folder.path.appending("value").string
     _ = try PrivateFile.write(value.duplicate(), to: file)
-    // Held: control-C belongs to the editor, and nothing may end this process before the value is wiped.
+    // Held: control-C is for the editor, and nothing may end this process before the value is wiped.
     var signals = HeldSignals([SIGINT, SIGQUIT, SIGTERM, SIGHUP])
     let outcome = Result { try run(file, limit) }
     folder.wipe()
@@ -59,7 +57,7 @@ package enum Editor {
     return try SecretReader.read(descriptor, limit: limit, what: "the value", place: file)
   }
 
-  /// Options that keep an editor from writing the text elsewhere: vim saves its registers in the user's home.
+  /// Options against copies of the text elsewhere: vim saves its registers in the user's home.
   private static func quietly(_ editor: String) -> String {
     let word = editor.split(separator: " ").first ?? ""
     // On most systems vi is a link to vim.
@@ -73,7 +71,7 @@ package enum Editor {
       ? " -n -i NONE -c 'set nobackup nowritebackup noundofile'" : ""
   }
 
-  /// Runs the shell, because EDITOR may be several words, and waits.
+  /// Runs the shell, because EDITOR may be several words.
   ///
   /// - Returns: the status that a shell reports.
   private static func start(_ line: String, _ file: String) throws -> Int32 {

@@ -4,11 +4,11 @@ internal import FoundationEssentials
 package import SystemPackage
 
 /// A secret as a nameless, immutable file in memory, which is gone once no process has it open. Source: memfd_create(2). Its
-/// pages may be swapped out, as may those of any program that reads the secret.
+/// pages may be swapped out, like those of any program that reads the secret.
 package final class MemoryFile {
   package let descriptor: Int32
 
-  /// - Parameter floor: the lowest number for the descriptor, so that it does not collide with a target's.
+  /// - Parameter floor: the least descriptor, above those of targets.
   package init(_ secret: borrowing SecretBytes, above floor: Int32) throws {
     let made = coffer_memory_file("coffer")
     guard made >= 0 else { throw StoreError(errno: errno, "make a file in memory", place: "memory") }
@@ -25,15 +25,14 @@ package final class MemoryFile {
   deinit { if descriptor >= 0 { close(descriptor) } }
 }
 
-/// A private folder for an editor, on a file system in memory. Editors put copies beside the edited file: these are in
-/// memory too, and wiped with it.
+/// A private folder in memory for an editor. Editors put copies beside the edited file: these are wiped with it.
 package final class MemoryFolder {
   package static let prefix = "coffer-edit-"
   /// Magic numbers of statfs(2): tmpfs and ramfs.
   private static let inMemory: Set<Int64> = [0x0102_1994, 0x8584_58F6]
 
   package let path: FilePath
-  /// Holds the folder's lock, which shows that its maker lives.
+  /// Holds the folder's lock: its maker lives.
   private let descriptor: Int32
 
   /// Wipes the folders of killed makers, and makes one.
@@ -58,7 +57,7 @@ package final class MemoryFolder {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// This user's folders that dead makers have left with content.
+  /// Folders with content that this user's dead makers have left.
   package static func abandoned(_ places: Places) -> [FilePath] {
     Set(parents(places)).flatMap { parent -> [FilePath] in
       do {
@@ -91,7 +90,6 @@ package final class MemoryFolder {
     return isWritable && inMemory.contains(coffer_filesystem_type(descriptor))
   }
 
-  /// Overwrites and removes the files, and removes the folder.
   package func wipe() { Self.wipe(path) }
 
   private static func wipe(_ path: FilePath) {

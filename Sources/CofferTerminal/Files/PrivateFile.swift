@@ -3,7 +3,7 @@ internal import CofferPlatform
 internal import SystemPackage
 
 package enum PrivateFile {
-  /// Writes `content`, a secret, to a new file for its owner alone, and returns it. The file appears whole and durable: a
+  /// Writes the secret `content` to a new file for its owner alone, and returns it. The file appears whole and durable: a
   /// vault must never be on disk before the key that opens it.
   package static func write(_ content: consuming SecretBytes, to path: String) throws(Failure) -> SecretBytes {
     do {

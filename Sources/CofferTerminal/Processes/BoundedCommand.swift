@@ -2,22 +2,21 @@ internal import Coffer
 package import CofferMemory
 internal import CofferPlatform
 
-/// A program with a deadline that gets a secret on its standard input, or prints one. Its messages are not shown: they may
-/// repeat the secret.
+/// A program with a deadline that gets or prints a secret. Its messages are not shown: they may repeat the secret.
 package struct BoundedCommand: ~Copyable {
   package let status: Int32
   /// Its output, if requested.
   package let output: SecretBytes
 
-  /// A program that only passes bytes on takes milliseconds, and about a hundred times that on a busy machine.
+  /// Passing bytes on takes milliseconds, and about a hundred times that on a busy machine.
   static let standardPatience = Duration.seconds(10)
-  /// Variables that locate the session's display and files. All others, which may hold secrets, are withheld.
+  /// Variables that locate the session's display and files. Others may hold secrets, and are withheld.
   package static let inherited = [
     "HOME", "PATH", "LANG", "TMPDIR", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME",
     "GIT_CONFIG_GLOBAL",
   ]
 
-  /// Runs it in its own session: it may stay to serve the clipboard even after this terminal is closed. It does not get our
+  /// Runs it in its own session: it may stay to serve the clipboard after this terminal is closed. It does not get our
   /// streams, which would then never end.
   ///
   /// - Parameters:
@@ -39,7 +38,7 @@ package struct BoundedCommand: ~Copyable {
       let exchange = Exchange(words[0], feed, answer, deadline, signals)
       return try exchange.finish(child, input, limit)
     } catch {
-      // With all that it started: they share its session.
+      // With its session: all that it started.
       kill(-child, SIGKILL)
       Ending.discard(child)
       throw error
@@ -55,7 +54,7 @@ package struct BoundedCommand: ~Copyable {
     return try child.start { Executable.failure(ByteWord(words[0]), $0) }
   }
 
-  /// The transfer in both directions until a deadline.
+  /// The transfer in both directions.
   private struct Exchange {
     let name: String
     let feed: Pipe
@@ -73,7 +72,7 @@ package struct BoundedCommand: ~Copyable {
       let isTaken = try send(input)
       feed.closeWriting()
       let output = try limit.map { (limit) throws in try receive(limit) } ?? SecretBytes(zeros: 0)
-      // A program that prints more than the limit must not wait.
+      // A program that prints too much must not wait.
       answer.closeReading()
       let status = try wait(child)
       guard isTaken || status != 0 else {
@@ -82,7 +81,7 @@ package struct BoundedCommand: ~Copyable {
       return BoundedCommand(status: status, output: output)
     }
 
-    /// Passes all of `input`; false if the program stops reading before.
+    /// False if the program stops reading before the end of `input`.
     func send(_ input: borrowing SecretBytes) throws -> Bool {
       try input.withUnsafeBytes { raw in
         var rest = raw
@@ -141,7 +140,7 @@ package struct BoundedCommand: ~Copyable {
       _ = poll(&waiting, 1, min(Self.nap, Int32(clamping: left / 1_000_000 + 1)))
     }
 
-    /// Milliseconds between checks for a signal: too short to notice.
+    /// Milliseconds between checks for a signal: not noticeable.
     private static let nap: Int32 = 50
 
     private func goOn() throws {

@@ -6,7 +6,7 @@ package struct Child {
   package enum Stream {
     /// Reads as empty, and discards writes.
     case null
-    /// The target of this descriptor of our process.
+    /// The target of our descriptor.
     case descriptor(Int32)
   }
 
@@ -20,12 +20,12 @@ package struct Child {
   private let variables: Variables
   /// By the child's descriptor.
   package var streams: [Int32: Stream]
-  /// The child's blocked signals; nil for none. Blocked and ignored signals are inherited: the child must not get those of
-  /// this process.
+  /// The child's blocked signals; nil for none. Blocked and ignored signals are inherited, and this process has changed its
+  /// own.
   package var blocked: sigset_t?
-  /// Signals to reset to their default effect, which this process may have changed.
+  /// Signals to reset to their default effect.
   package var deadly = Hardening.deadlyWrites
-  /// Whether it leaves this process's terminal, and outlives the shell.
+  /// Whether it leaves this terminal, and outlives the shell.
   package var hasOwnSession = false
 
   /// - Parameters:
@@ -73,7 +73,7 @@ package struct Child {
   private func addStreams(to actions: inout posix_spawn_file_actions_t) {
     var sources: [Int32: Int32] = [:]
     for (number, stream) in streams { if case .descriptor(let source) = stream { sources[number] = source } }
-    // If a stream's source is another stream's number, each goes by way of an unused number.
+    // If a source is another stream's number, each takes a detour by an unused number.
     let goesApart = sources.values.contains { streams[$0] != nil }
     var free = max(sources.values.max() ?? 0, streams.keys.max() ?? 0)
     for (number, source) in sources where goesApart {

@@ -2,9 +2,9 @@ package import Coffer
 internal import CofferStorage
 internal import CofferPlatform
 
-/// The environment for a command: the inherited one without the variables that unlock the vault, and with given values.
+/// A command's environment: the inherited one without the variables that unlock the vault, and with given values.
 package struct ChildEnvironment {
-  /// Credentials of the vault are withheld: a command that gets some secrets must not get all of them.
+  /// A command that gets some secrets must not get all of them.
   package static let unlocking: Set = [
     "COFFER_PASSPHRASE", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY",
   ]
@@ -14,7 +14,7 @@ package struct ChildEnvironment {
 
   package init() {}
 
-  /// Sets `name`, and overrides an inherited value.
+  /// Overrides an inherited value.
   ///
   /// - Throws: a usage failure for a value with a NUL byte, which the environment cannot hold.
   package mutating func set(_ name: String, _ value: borrowing SecretBytes) throws {
@@ -34,7 +34,6 @@ package struct ChildEnvironment {
     given[name] = SecretForm(entry)
   }
 
-  /// Sets `name` to a text that is not secret.
   package mutating func set(_ name: String, _ text: String) throws {
     let value = try text.utf8Span.span.bytes.withUnsafeBytes { raw in SecretForm(try SecretBytes(copying: raw)) }
     try set(name, value.bytes)
@@ -49,7 +48,6 @@ package struct ChildEnvironment {
     }
   }
 
-  /// Lends the environment in the form of execve(2).
   package func lend<Result>(_ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) throws -> Result) rethrows -> Result {
     var entries: [UnsafeMutablePointer<CChar>?] = []
     var next = coffer_environment()
@@ -57,7 +55,7 @@ package struct ChildEnvironment {
       if isPassedOn(entry) { entries.append(entry) }
       next = next?.advanced(by: 1)
     }
-    // A block of guarded memory does not move while its form lives, which is longer than this call.
+    // Guarded memory does not move while its form lives, which is longer than this call.
     for form in given.values {
       let start = form.bytes.withUnsafeBytes { $0.baseAddress.map { UnsafeMutableRawPointer(mutating: $0) } }
       entries.append(start?.assumingMemoryBound(to: CChar.self))

@@ -8,7 +8,7 @@ package enum Ending: Equatable {
   /// - Parameter raw: the status of waitpid(2), read like WIFEXITED, WEXITSTATUS and WTERMSIG, which Swift does not import.
   package init(_ raw: Int32) { self = raw & 0x7F == 0 ? .exited(raw >> 8 & 0xFF) : .killed(raw & 0x7F) }
 
-  /// Waits until `child` has ended.
+  /// Waits for the end of `child`.
   ///
   /// - Throws: `.io` if the system does not report how it ended: that is no success.
   package init(of child: pid_t) throws(StoreError) {

@@ -2,9 +2,8 @@ internal import Coffer
 internal import CofferPlatform
 internal import SystemPackage
 
-/// Finds a command's file by its name.
 package enum Executable {
-  /// Looks `name` up as execvp(3) does, on the command's search path.
+  /// Looks `name` up like execvp(3) on the command's search path.
   ///
   /// - Throws: a failure of status 127 if nothing is found, 126 if it cannot be executed.
   package static func find(_ name: ByteWord, path: ByteWord?) throws(Failure) -> ByteWord {
@@ -23,7 +22,6 @@ package enum Executable {
     throw isThere ? .cannotExecute(name.text, EACCES) : .commandNotFound(name.text)
   }
 
-  /// The failure of executing `name`.
   package static func failure(_ name: ByteWord, _ code: Int32) -> Failure {
     code == ENOENT ? .commandNotFound(name.text) : .cannotExecute(name.text, code)
   }
@@ -44,7 +42,7 @@ extension Failure {
   }
 }
 
-/// Programs that another program finds on PATH.
+/// Programs for other programs to find on PATH.
 package enum ProgramPath {
   /// Why `name` cannot be found; nil if it can.
   package static func lacks(_ name: String) -> String? {

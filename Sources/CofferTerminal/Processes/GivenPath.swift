@@ -4,10 +4,10 @@ internal import CofferVault
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// Paths from the command line that may lead to a descriptor of this process, such as `/dev/fd/3`.
+/// Paths from the command line, which may lead to a descriptor of this process, such as `/dev/fd/3`.
 package enum GivenPath {
-  /// Refuses a path to a descriptor that was not open when the program started: the number may now be that of the program's
-  /// own file, which must be neither read as a value nor written as an output.
+  /// Refuses a path to a descriptor that was not open when the program started: it may now be the program's own file, which
+  /// must be neither read as a value nor written as an output.
   ///
   /// - Throws: a usage failure, as for the number itself.
   package static func check(_ path: String) throws(Failure) {
@@ -15,13 +15,13 @@ package enum GivenPath {
     throw .usage("descriptor \(descriptor), to which \(path) leads, is not open", try: "N<FILE or N>FILE in the shell")
   }
 
-  /// Refuses a server's place instead of a file. Only the scheme is repeated: the rest may hold a password.
+  /// Refuses a server's place. Only its scheme is repeated: the rest may hold a password.
   package static func checkIsFile(_ path: String) throws(Failure) {
     guard VaultPlace(path).url != nil else { return }
     throw .usage("a file belongs there, and \(path.prefix { $0 != ":" })://… is a place on a server", try: "the path of a file")
   }
 
-  /// The number that `path` leads to, through any links; nil for any other path.
+  /// The number that `path` leads to, through any links; nil for other paths.
   package static func descriptor(of path: String) -> Int32? {
     var path = FilePath(path)
     for _ in 0..<mostLinks {

@@ -9,20 +9,20 @@ package enum Hardening {
     occupyStandardStreams()
     _ = SecretMemory.hardenProcess()  // Where the system refuses, `coffer doctor` is the place to say so: nothing leaked yet.
     let mask = umask(0o077)
-    // A closed pipe, and a file over the limit (`ulimit -f`), are then errors of `write` with an exit status, not a silent
-    // death.
+    // A closed pipe, and a file over the limit (`ulimit -f`), then make `write` fail with an exit status, instead of a
+    // silent death.
     let ignored = Set(Self.deadlyWrites.filter(isIgnored))
     for write in deadlyWrites { signal(write, SIG_IGN) }
-    // While it is ignored, the system discards the status of a child: failure and success would look the same.
+    // While it is ignored, the system discards a child's status: failure would look like success.
     let ignoresChildren = isIgnored(SIGCHLD)
     signal(SIGCHLD, SIG_DFL)
     inherited.withLock { $0 = Inherited(mask: mask, ignored: ignored, ignoresChildren: ignoresChildren) }
     // Swift's crash backtracer prints registers and memory: a crash must leave only its signal. It takes SIGQUIT too, which
-    // a shell may have set to ignored in its background jobs.
+    // a shell may ignore for its background jobs.
     for crash in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGQUIT] where !isIgnored(crash) { signal(crash, SIG_DFL) }
   }
 
-  /// For commands that start no program: not even a mistake may then gain rights by `execve`.
+  /// For commands that start no program: no mistake may then gain rights by `execve`.
   package static func forbidNewPrivileges() { _ = coffer_forbid_new_privileges() }
 
   /// Restores the settings for a command that replaces this process. Core dumps stay disabled: its memory will hold secrets.
@@ -37,15 +37,14 @@ package enum Hardening {
     if let mask = inherited.withLock({ $0?.mask }) { umask(mask) }
   }
 
-  /// The signals of an impossible write. A started command gets this process's original settings.
+  /// The signals of an impossible write. A started command gets the original settings.
   package static let deadlyWrites = [SIGPIPE, SIGXFSZ]
 
-  /// Those that were ignored when this process started.
+  /// Those ignored when this process started.
   package static var inheritsIgnored: Set<Int32> { inherited.withLock { $0?.ignored ?? [] } }
 
-  /// Occupies closed standard streams, as the C library does for programs with more rights than their caller: a file opened
-  /// later would be read as the input, or written as the output. Reading and writing fail as on a closed stream, and a
-  /// started command finds it closed.
+  /// Occupies closed standard streams, as the C library does for privileged programs: a file opened later would be read as
+  /// the input, or written as the output. Reading and writing still fail, and a started command finds the stream closed.
   private static func occupyStandardStreams() {
     for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) < 0 {
       #if os(Linux)
@@ -58,14 +57,14 @@ package enum Hardening {
     }
   }
 
-  /// Whether `descriptor` was open when the program started: its own are closed on exec, inherited ones are not.
+  /// Whether `descriptor` was open when the program started: only its own are closed on exec.
   static func wasGiven(_ descriptor: Int32) -> Bool {
     let flags = fcntl(descriptor, F_GETFD)
     return flags >= 0 && flags & FD_CLOEXEC == 0
   }
 
-  /// Keeps a started command from reading again the content of the inherited `descriptor`. A terminal as a standard stream
-  /// stays: its input is gone.
+  /// Keeps a started command from reading the inherited `descriptor` again. A terminal as a standard stream stays: its input
+  /// is gone.
   package static func withhold(_ descriptor: Int32) throws(StoreError) {
     guard wasGiven(descriptor) else { return }
     guard descriptor <= STDERR_FILENO else {

@@ -1,13 +1,11 @@
 internal import Coffer
 internal import CofferPlatform
 
-/// Shows long text a screen at a time, as git does.
 package enum Pager {
-  /// git's options for less: quit if all fits on the screen, pass colors on, leave the text on the screen. Source:
-  /// git-config(1).
+  /// git's options for less: quit if all fits, pass colors on, leave the text on the screen. Source: git-config(1).
   private static let usual = "less", usualOptions = "FRX"
 
-  /// Prints lines, by the pager if standard output is a terminal with fewer.
+  /// Prints lines, by the pager if the terminal has fewer.
   package static func show(_ text: String) throws {
     let display = Display.output
     guard display.isTerminal, !display.isDumb, let height = display.height, text.utf8.count(where: { $0 == 0x0A }) + 1 >= height,
@@ -17,7 +15,7 @@ package enum Pager {
 
   /// Nil if the user wants none.
   private static var named: (variable: String, pager: String)? {
-    // An empty variable counts: it asks for none.
+    // An empty variable asks for none.
     for name in ["COFFER_PAGER", "PAGER"] {
       guard let word = ProcessEnvironment.word(name)?.text else { continue }
       return word.isEmpty || word == "cat" ? nil : (name, word)
@@ -25,8 +23,6 @@ package enum Pager {
     return ("PAGER", usual)
   }
 
-  /// Runs the pager, and waits for its end.
-  ///
   /// - Returns: false if there is no such program.
   /// - Throws: `.io` if it failed: it may not have shown everything.
   private static func run(_ pager: String, _ variable: String, _ text: String) throws -> Bool {
@@ -70,12 +66,12 @@ package enum Pager {
 }
 
 extension Table {
-  /// Prints it, by the user's pager if longer than the screen.
+  /// Uses the pager if it is longer than the screen.
   package func show() throws { try Pager.show(text(.output)) }
 }
 
 extension Sheet {
-  /// Prints rows that begin with a name. On a terminal, lines wrap at its width.
+  /// Prints rows that begin with a name, wrapped on a terminal.
   package static func show(_ rows: [[String]]) throws {
     guard Output.isTerminal else { return try Output.line(Columns.align(rows)) }
     try Pager.show(text(rows.map { ($0[0], $0.dropFirst().map(Printable.line).joined(separator: "  ")) }, .output))

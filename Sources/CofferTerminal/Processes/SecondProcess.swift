@@ -13,7 +13,7 @@ package enum SecondProcess {
     package var text: String? { output.withUnsafeBytes { PlainBytes.text($0) } }
   }
 
-  /// Runs `coffer` with `arguments`, an empty standard input, and only `environment`.
+  /// Runs `coffer` with `arguments`, only `environment`, and an empty standard input.
   package static func run(_ arguments: [String], environment: [ByteWord] = Self.environment) throws -> Answer {
     let output = try Pipe()
     let messages = try Pipe()
@@ -22,7 +22,7 @@ package enum SecondProcess {
     ).start { StoreError(errno: $0, "start a second process", place: FilePath(executable)) }
     output.closeWriting()
     messages.closeWriting()
-    // Both stay far below a pipe's capacity for the commands of a tour, so reading them in turn cannot block.
+    // For the commands of a tour both fit a pipe, so reading them in turn cannot block.
     let printed = try SecretReader.read(output.reading, limit: SecretReader.largestValue, what: "the output", place: "pipe")
     let said = try SecretReader.read(messages.reading, limit: SecretReader.largestValue, what: "the messages", place: "pipe")
     let text = said.withUnsafeBytes { PlainBytes.text($0) } ?? ""
@@ -34,7 +34,7 @@ package enum SecondProcess {
   }
 
   #if os(Linux)
-    // Names this very program, even if its file was replaced meanwhile.
+    // Names this very program, even after a replacement of its file.
     package static let executable = "/proc/self/exe"
   #else
     package static let executable = CommandLine.arguments[0]

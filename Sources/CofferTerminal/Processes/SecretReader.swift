@@ -2,13 +2,12 @@ package import Coffer
 internal import CofferVault
 internal import CofferPlatform
 
-/// Reads secrets named on the command line, by the library's own calls.
+/// Reads secrets named on the command line, by the library's calls.
 package enum SecretReader {
-  /// The vault's limit for a value, in bytes.
   package static let largestValue = VaultItem.largestValue
 
-  /// All content of `descriptor`, a number from the command line. A number that was not open when the program started may
-  /// now be that of the program's own file, such as the vault, which must not become a value.
+  /// Reads a descriptor from the command line. One that was not open when the program started may now be the program's own
+  /// file, such as the vault, which must not become a value.
   package static func given(_ descriptor: Int32, limit: Int, what: String, place: String) throws -> SecretBytes {
     guard Hardening.wasGiven(descriptor) else { throw notOpen(descriptor) }
     return try read(descriptor, limit: limit, what: what, place: place)
@@ -27,7 +26,7 @@ package enum SecretReader {
     }
   }
 
-  /// The content of the file at `path`. Warns the owner if others can read it.
+  /// The content of `path`. Warns the owner if others can read it.
   ///
   /// - Parameter warning: false if it may hold no secret after all: see ``warn(ofFileAt:)``.
   package static func file(_ path: String, limit: Int, what: String, warning: Bool = true) throws -> SecretBytes {
@@ -48,13 +47,13 @@ package enum SecretReader {
   }
 }
 
-/// Standard input serves one purpose in a command: a second read is empty, and would give an empty passphrase or value.
+/// Standard input serves one purpose in a command: a second read would give an empty passphrase or value.
 package final class StandardInput {
   private var owner: String?
 
   package init() {}
 
-  /// Reserves standard input for `what` before it is read.
+  /// Reserves it before it is read.
   package func claim(for what: String) throws(Failure) {
     if let owner {
       throw .usage("both \(owner) and \(what) would come from standard input", try: "a file or a descriptor for one of them")

@@ -1,4 +1,4 @@
-/// A question within a call of the library that accepts yes or no, but no error: a failure counts as no.
+/// A question within a call of the library, which takes yes or no but no error: a failure counts as no.
 package final class Agreement {
   private var failure: (any Error)?
 
@@ -11,6 +11,6 @@ package final class Agreement {
     }
   }
 
-  /// The error to throw when the library threw `error`: the question's own failure, if any.
+  /// The question's own failure, else `error` from the library.
   package func error(after error: any Error) -> any Error { failure ?? error }
 }

@@ -4,7 +4,7 @@ internal import CofferStorage
 package enum Columns {
   private static let space = UInt8(ascii: " ")
 
-  /// The lines of `rows`, each column as wide as its widest cell. No line ends in white space.
+  /// Aligned lines without trailing white space.
   ///
   /// - Parameter display: a terminal gets lines cut at its width in cells; for other readers, width is counted in
   ///   characters.
@@ -17,7 +17,7 @@ package enum Columns {
       .map { Cells.shorten(String($0), to: display.width, display) }.joined(separator: "\n")
   }
 
-  /// The lines of `rows`, with columns as wide as in all rows added to `widths`.
+  /// Lines with columns as wide as in all rows added to `widths`.
   package static func align(_ rows: [[String]], _ widths: Widths) -> String {
     let rows = rows.map { $0.map { Cell($0, inCells: widths.inCells) } }
     let widths = widths.widths
@@ -39,7 +39,7 @@ package enum Columns {
     line.append(contentsOf: row[last].text.trimmedEnd.utf8)
   }
 
-  /// The widest cell of each column, for rows that need not be held together.
+  /// The widest cells of rows that need not be held together.
   package struct Widths {
     fileprivate var widths: [Int] = []
     fileprivate let inCells: Bool

@@ -1,11 +1,11 @@
 internal import CofferPlatform
 
-/// A standard stream of this process, with the abilities of its reader.
+/// A standard stream, with the abilities of its reader.
 package struct Display {
   package static let output = Display(STDOUT_FILENO)
   package static let errors = Display(STDERR_FILENO)
 
-  /// Other widths are drawn as the nearest of these: nobody reads a line of 300 cells.
+  /// Others are drawn as the nearest: nobody reads a line of 300 cells.
   private static let widths = 20...200
 
   package let isTerminal: Bool
@@ -30,7 +30,7 @@ package struct Display {
   }
 
   private init(_ descriptor: Int32) {
-    // A pipe, to which most commands write, needs no more.
+    // Most commands write to a pipe, and need no more.
     guard isatty(descriptor) == 1 else {
       self.init(isTerminal: false)
       return
@@ -72,7 +72,7 @@ package struct Display {
 package enum Sign {
   case done, dot, absent, ellipsis, secret
 
-  /// The start of a line on standard output that reports a completed action: empty unless on a terminal.
+  /// The start of a report of a completed action: empty unless on a terminal.
   package static var doneAtTerminal: String {
     Display.output.isTerminal ? Style.green.text(done.text(.output), .output) + " " : ""
   }

@@ -1,16 +1,16 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// The echo of the terminal, which stays off from the first try of a question to the last: input while a passphrase is tried
-/// may be the next one.
+/// The terminal's echo, which stays off from the first try of a question to the last: input while a passphrase is tried may
+/// be the next one.
 ///
-/// Input in between is dropped, before the next try and at the end: it was no answer, and is no command for the shell.
+/// Input in between is dropped before the next try and at the end: it is no answer, and no command for the shell.
 enum Echo {
   /// They end or stop the process between tries. At a prompt they are held: see ``Terminal``.
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP]
   /// The terminal whose echo is off and will return; below 0 for none. A signal handler, which can take no lock, reads it.
   private static let terminal = Atomic<Int32>(-1)
-  /// That terminal's previous settings. Written while there is none, so that the handler finds it whole.
+  /// Its previous settings. Written while there is no terminal, so that the handler finds them whole.
   private nonisolated(unsafe) static let before = UnsafeMutablePointer<termios>.allocate(capacity: 1)
   /// The depth of nested questions.
   private static let questions = Atomic<Int>(0)
@@ -22,7 +22,7 @@ enum Echo {
     return try body()
   }
 
-  /// Takes over a terminal whose echo is off, while the signals are held.
+  /// Takes over a silent terminal, while the signals are held.
   ///
   /// - Returns: false if no question is open: the echo must return now.
   static func keep(_ descriptor: Int32, _ settings: termios) -> Bool {
@@ -42,13 +42,12 @@ enum Echo {
     return before.pointee
   }
 
-  /// Restores the echo if it is off.
   static func comeBack() {
     guard restore() else { return }
     forget()
   }
 
-  /// Handles a signal again after another handler was set meanwhile.
+  /// Handles a signal again after another handler.
   static func watch(_ number: Int32) {
     guard terminal.load(ordering: .relaxed) >= 0 else { return }
     let former = signal(number) { number in

@@ -14,7 +14,7 @@ package enum JSONText {
     }
     encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     do { return String(decoding: try encoder.encode(value), as: UTF8.self) } catch {
-      // Only our own structures come here; all of them can be encoded.
+      // Our own structures can all be encoded.
       preconditionFailure("an answer could not be encoded as JSON: \(error)")
     }
   }
@@ -24,14 +24,13 @@ package enum JSONText {
     try write(object.dropLast() + (object == "{}" ? "" : ",") + "\"\(field)\":", secret, "}\n")
   }
 
-  /// The same with several secrets after the fields of `object`, which has at least one.
+  /// The same with several secrets; `object` has at least one field.
   package static func write(_ object: String, _ secrets: [(field: String, form: SecretForm)]) throws {
     try Output.write(String(object.dropLast()))
     for (field, form) in secrets { try write(",\"\(field)\":", form.bytes, "") }
     try Output.write("}\n")
   }
 
-  /// A secret as a literal between two pieces of JSON.
   package static func write(_ start: String, _ secret: borrowing SecretBytes, _ end: String) throws {
     try Output.write(start)
     try Output.write(SecretJSON.literal(secret))
@@ -39,7 +38,7 @@ package enum JSONText {
   }
 }
 
-/// A field that is always present, null where it does not apply: programs need not check for it.
+/// A field that is null where it does not apply: programs need not check for it.
 @propertyWrapper
 package struct OrNull<Value: Encodable>: Encodable {
   package var wrappedValue: Value?
@@ -68,7 +67,7 @@ package enum SecretJSON {
     }
   }
 
-  /// Counts bytes, and stores them if there is a buffer: the same code measures and writes.
+  /// Counts bytes, and stores them in a buffer, if any: the same code measures and writes.
   private struct Sink {
     let buffer: UnsafeMutableRawBufferPointer?
     var count = 0

@@ -3,7 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 package import Logging
 
-/// Data to standard output, messages to standard error. Unbuffered, so that no secret stays in a buffer.
+/// Data to standard output, messages to standard error. No buffer can keep a secret.
 package enum Output {
   package static var isTerminal: Bool { Display.output.isTerminal }
 
@@ -15,13 +15,13 @@ package enum Output {
     try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
   }
 
-  /// Writes a secret straight from guarded memory.
+  /// Straight from guarded memory.
   package static func write(_ bytes: borrowing SecretBytes) throws(Failure) {
     try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
   }
 
   /// A value for a person or a program. A pipe or a file gets exactly its bytes. A terminal gets a newline after them, and
-  /// each control character, such as ESC, as `\u{1b}`: a value may be another's text.
+  /// control characters, such as ESC, as `\u{1b}`: a value may be another's text.
   ///
   /// - Throws: a usage failure if the output is a terminal and the value is not text.
   package static func value(_ bytes: borrowing SecretBytes) throws(Failure) {
@@ -110,7 +110,7 @@ package struct LibraryNotices: LogHandler {
 
   package func log(event: LogEvent) { Output.message("coffer: note: \(Printable.line("\(event.message)"))") }
 
-  /// Call it once in a process, as `LoggingSystem` demands.
+  /// Call once: `LoggingSystem` demands it.
   package static func bootstrap(quiet: Bool) {
     LoggingSystem.bootstrap { _ -> any LogHandler in
       quiet ? SwiftLogNoOpLogHandler() as any LogHandler : LibraryNotices(logLevel: .notice)

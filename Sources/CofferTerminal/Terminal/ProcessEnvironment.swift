@@ -3,13 +3,13 @@ internal import CofferStorage
 internal import CofferPlatform
 
 package enum ProcessEnvironment {
-  /// The value of `name`; nil if unset or empty, as shells often leave it.
+  /// Nil if unset or empty, as shells often leave it.
   package static func value(_ name: String) -> String? {
     guard let value = word(name), !value.isEmpty else { return nil }
     return value.text  // Where another reading would matter, it was refused at the start.
   }
 
-  /// The value of `name`, byte for byte; nil if unset.
+  /// The value, byte for byte; nil if unset.
   package static func word(_ name: String) -> ByteWord? { getenv(name).map { ByteWord($0) } }
 
   /// Every variable that is text.
@@ -23,12 +23,12 @@ package enum ProcessEnvironment {
     return all
   }
 
-  /// A child's entries for `names`, byte for byte, in the form of execve(2).
+  /// The entries for `names`, byte for byte, in the form of execve(2).
   package static func entries(_ names: [String]) -> [ByteWord] {
     names.compactMap { name in word(name).map { ByteWord("\(name)=").joined(to: $0) } }
   }
 
-  /// The variables that coffer reads as text; `COFFER_PASSPHRASE` is any bytes, and `PATH` is searched byte for byte.
+  /// Variables read as text; `COFFER_PASSPHRASE` is any bytes, and `PATH` is searched byte for byte.
   private static let texts = [
     "COFFER_HOME", "COFFER_VAULT", "COFFER_OFFLINE", "COFFER_DOMAIN", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE",
     "COFFER_IDENTITY",

@@ -6,7 +6,7 @@ package final class Progress {
     /// The text before the bar: `Rotating`.
     package let verb: String
     package var noun = "item"
-    /// Work on this many items is shown at once, and on fewer after `patience`.
+    /// Work on this many items is shown at once, on fewer after `patience`.
     package var least = 256
     var onlyReads = false
 
@@ -44,7 +44,7 @@ package final class Progress {
     let now = coffer_time_awake()
     let began = start ?? now
     start = began
-    // After the last item comes the step that commits the change.
+    // After the last item comes the commit.
     let isEnding = !work.onlyReads && done >= total - 1
     if turn != nil, isEnding { StatusLine.set(.perhapsChanged) }
     guard total >= work.least || now - began >= Self.patience else { return }
@@ -71,7 +71,7 @@ extension Progress.Work {
   /// Earlier, an estimate of the time left would jump.
   private static let leastTime: Int64 = 1_000_000_000
 
-  /// The line for `done` of `total` after `elapsed` nanoseconds: on a narrow screen without the time left, then without the
+  /// The line for `done` of `total` after `elapsed` nanoseconds: on narrow screens without the time left, then without the
   /// bar.
   package func line(_ done: Int, of total: Int, after elapsed: Int64, _ display: Display) -> String {
     let percent = "\(String(repeating: " ", count: 3 - min("\(done * 100 / total)".count, 3)))\(done * 100 / total) %"

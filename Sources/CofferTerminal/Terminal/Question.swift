@@ -1,11 +1,10 @@
 internal import CofferPlatform
 internal import CofferVault
 
-/// A question to a person, and its reason.
 package struct Question {
   /// The requested answer: `Passphrase of ~/vault.sqlite`.
   package let subject: String
-  /// Who asks and why, in a sentence; nil if the person started the command that asks.
+  /// Who asks and why, in a sentence; nil if the person started the command.
   package var reason: String?
   /// The fault of the previous answer, in a sentence.
   package var remark: String?
@@ -18,7 +17,7 @@ package struct Question {
     self.reason = reason.map { Printable.line($0) }
   }
 
-  /// Lends the question to `body`, which asks it and uses the answer, and again after a wrong answer.
+  /// Lends the question to `body`, which asks it and uses the answer, again after a wrong answer.
   ///
   /// - Parameter wrong: the fault of the answer after an error of `body`; nil if another answer would not help.
   package func asked<Result: ~Copyable>(
@@ -41,7 +40,7 @@ package struct Question {
     return try body(question)
   }
 
-  /// The same question after a `wrong` answer, with the number of tries left.
+  /// The question after a `wrong` answer, with the number of tries left.
   package func again(_ wrong: String, left: Int) -> Question {
     var question = self
     question.remark = "\(wrong) Try again (\(left) left)."

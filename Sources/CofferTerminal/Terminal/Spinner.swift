@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import SystemPackage
 
-/// Shows that work of unknown length goes on, such as deriving a key from a passphrase, which is slow on purpose.
+/// Shows work of unknown length, such as deriving a key from a passphrase, which is slow on purpose.
 package enum Spinner {
   /// A spinner for shorter work would only flicker.
   private static let patience: UInt32 = 150_000
@@ -13,7 +13,7 @@ package enum Spinner {
     if !quiet, StatusLine.isPossible { start(text) }
   }
 
-  /// The thread blocks all signals, so that others still receive them. It ends with the line's turn.
+  /// The thread blocks all signals, which others still receive. It ends with the line's turn.
   private static func start(_ text: String) {
     let turn = StatusLine.begin(.plain)
     let frames = Display.errors.isUnicode ? ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] : ["|", "/", "-", "\\"]

@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// The terminal's line about the current work, on standard error. It is removed before any other output or question.
+/// The line about the current work, on standard error, removed before other output or questions.
 package enum StatusLine {
   /// The message after control-C while the line is shown.
   package enum Interruption: Int {
@@ -20,7 +20,7 @@ package enum StatusLine {
     var isShown = false
     /// The previous effect of control-C: it is ignored under nohup(1), and in a shell's background.
     var ignoresInterrupts = false
-    /// Counts the works shown, so that an earlier one cannot draw any more.
+    /// Counts the works shown: an earlier one must not draw any more.
     var turn = 0
   }
 
@@ -73,7 +73,7 @@ package enum StatusLine {
 
   private static func write(_ text: String) {
     text.utf8Span.span.bytes.withUnsafeBytes { raw in
-      // If the terminal is gone, the line does not matter.
+      // Without a terminal, the line does not matter.
       do throws(Failure) { try Output.put(raw, to: STDERR_FILENO) } catch {}
     }
   }
@@ -84,7 +84,7 @@ package enum StatusLine {
       Echo.restore()
       let farewell = (Interruption(rawValue: StatusLine.interruption.load(ordering: .relaxed)) ?? .plain).farewell
       _ = systemWrite(STDERR_FILENO, farewell.utf8Start, farewell.utf8CodeUnitCount)
-      // The process ends by the signal, as without a line, so that the shell sees it.
+      // As without a line, the process ends by the signal, which the shell sees.
       signal(SIGINT, SIG_DFL)
       raise(SIGINT)
     }

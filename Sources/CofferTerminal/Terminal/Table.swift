@@ -2,9 +2,9 @@
 package struct Table {
   package struct Column {
     package let title: String
-    /// The column is not shortened below this many cells; nil if not at all.
+    /// Cells below which the column is not shortened; nil if not at all.
     package var least: Int?
-    /// On a narrow screen the columns of the highest rank are dropped first; those of rank 0 stay.
+    /// On a narrow screen higher ranks are dropped first; rank 0 stays.
     package var rank = 0
     package var isNumber = false
 
@@ -66,7 +66,7 @@ package struct Table {
     return line
   }
 
-  /// The cells of each column; 0 for one that is empty or has no room.
+  /// The cells of each column; 0 if empty or without room.
   private func widths(_ display: Display) -> [Int] {
     var widths = columns.indices.map { column in rows.reduce(0) { max($0, Cells.count($1[column].text)) } }
     for (index, column) in columns.enumerated() where widths[index] > 0 {
@@ -98,7 +98,7 @@ package struct Table {
     return fitted
   }
 
-  /// Gives the cells left over to the first shortened columns.
+  /// Gives remaining cells to the first shortened columns.
   private static func filled(_ fitted: [Int], _ widths: [Int], _ most: Int) -> [Int] {
     var filled = fitted
     var rest = most - total(fitted)

@@ -3,7 +3,7 @@ internal import CofferPlatform
 internal import CofferVault
 internal import CofferStorage
 
-/// The terminal of the process, independent of its standard streams. All questions are asked here.
+/// The process's terminal, whatever its standard streams. All questions are asked here.
 package struct Terminal: ~Copyable {
   private let descriptor: Int32
 
@@ -22,7 +22,7 @@ package struct Terminal: ~Copyable {
   /// A line typed without echo.
   ///
   /// Echo always returns: on control-C (throws ``Failure/interrupted``), on a signal that ends the process, and while
-  /// control-Z stops the process; it goes off again when the process continues.
+  /// control-Z stops it; it goes off again when the process continues.
   ///
   /// - Throws: ``Failure/nothingTyped`` for Enter alone, ``Failure/inputEnded`` for control-D.
   package func secret(_ question: Question) throws -> SecretBytes {
@@ -63,7 +63,7 @@ package struct Terminal: ~Copyable {
   /// A secret without another copy: asked for twice, and again if both differ or `objection` rejects it.
   ///
   /// - Parameters:
-  ///   - purpose: what the secret will be for, in a sentence.
+  ///   - purpose: the secret's use, in a sentence.
   ///   - objection: the fault of the secret, as the error after the last try; nil for none.
   package func newSecret(
     _ what: String, purpose: String? = nil, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
@@ -167,7 +167,7 @@ package struct Terminal: ~Copyable {
     return text
   }
 
-  // If this terminal uses another encoding, the same passphrase from a file elsewhere would be other bytes.
+  // In another encoding, the same passphrase from a file elsewhere would be other bytes.
   private static func checkText(_ bytes: borrowing SecretBytes) throws {
     let isText = bytes.withUnsafeBytes { UTF8Validity.isValid($0) }
     guard isText else {
@@ -176,7 +176,7 @@ package struct Terminal: ~Copyable {
   }
 }
 
-/// A terminal without echo while this value lives, or longer if ``Echo`` keeps it.
+/// A terminal without echo while this value lives, or longer by ``Echo``.
 struct Silence: ~Copyable {
   private let descriptor: Int32
   private let before: termios
@@ -213,8 +213,8 @@ struct Silence: ~Copyable {
 
 /// Signals that wait while something must be restored: the echo, or a folder to remove.
 ///
-/// They are blocked, not handled, so no handler runs in the middle of anything; the holder takes them with ``next()`` and
-/// decides. The mask is restored at the end. Works only in a process of one thread, which this program is while it asks.
+/// They are blocked, not handled, so that no handler interrupts anything; the holder takes them with ``next()``. The mask is
+/// restored at the end. Works only in a process of one thread, which this program is while it asks.
 package struct HeldSignals: ~Copyable {
   private var before = sigset_t()
   private var held = sigset_t()

@@ -1,4 +1,3 @@
-/// Wraps text at a number of cells.
 package enum TextWidth {
   /// Longer lines are hard to read on any screen.
   private static let widest = 100
@@ -8,7 +7,7 @@ package enum TextWidth {
 
   package static func of(_ display: Display) -> Int { min(display.width, widest) }
 
-  /// `text` in lines of at most `width`, all but the first behind `hanging` blanks. A longer word has its own line.
+  /// `text` in lines of at most `width`, all but the first after `hanging` blanks. A longer word has its own line.
   package static func wrap(_ text: String, to width: Int, hanging: Int = 0) -> String {
     var lines: [String] = []
     var line = "", taken = 0
@@ -24,8 +23,7 @@ package enum TextWidth {
     return (lines + [line]).joined(separator: "\n" + blanks(hanging))
   }
 
-  /// Each line of `text` wrapped at words to `width`, with a hanging indent. A longer word, such as a path, stays whole for
-  /// copying.
+  /// Each line of `text` wrapped to `width`, with a hanging indent. A longer word, such as a path, stays whole for copying.
   package static func message(_ text: String, to width: Int) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       guard Cells.count(styled: line) > width else { return String(line) }
@@ -41,7 +39,7 @@ package enum TextWidth {
   /// The start of the line with an error's cure.
   private static let cure = "try: "
 
-  /// Like ``wrap(_:to:hanging:)``, but cuts longer words, and keeps `text` unchanged if it fits.
+  /// Like ``wrap(_:to:hanging:)``, but cuts longer words, and keeps text that fits.
   package static func fit(_ text: String, to width: Int, hanging: Int = 0) -> String {
     guard Cells.count(styled: text[...]) > width else { return text }
     let most = max(width - hanging, 1)
@@ -50,7 +48,6 @@ package enum TextWidth {
       to: width, hanging: hanging)
   }
 
-  /// A word cut into parts of at most `width`.
   private static func cut(_ word: Substring, _ width: Int) -> String {
     var parts = [""], taken = 0
     for character in word {
@@ -65,7 +62,7 @@ package enum TextWidth {
     return parts.joined(separator: " ")
   }
 
-  /// Each name with its text beside it; below it if the name is too long or the lines are short.
+  /// Each name with its text beside it, or below it if the name is too long or the lines are short.
   package static func definitions(_ rows: [(String, String)], to width: Int) -> String {
     let column = column(of: rows.map(\.0), to: width, indent: 2)
     return definitions(rows, column: column, indent: 2) { wrap($0, to: width - column) }

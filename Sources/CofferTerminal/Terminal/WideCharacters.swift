@@ -1,4 +1,4 @@
-/// The characters of two cells on a terminal: those whose East_Asian_Width is W or F.
+/// Characters of two cells: those whose East_Asian_Width is W or F.
 ///
 /// Source: EastAsianWidth-15.0.0.txt of the Unicode Character Database, with its header's ranges for unassigned characters,
 /// joined to 121 ranges. libc's wcwidth(3) knows only ASCII in the locale C.
