@@ -8,7 +8,7 @@ struct ListScan {
   private let table: RecordTable
   private let place: VaultPlace
   private var answers: [PostgresResult] = []
-  /// The range of each bucket's entries among all answers; nil for other buckets.
+  /// Each bucket's range among all answers; nil for other buckets.
   private var ranges: [Int: Range<Int>] = [:]
   private var starts: [Int] = []
   private(set) var count = 0
@@ -51,7 +51,7 @@ struct ListScan {
     count += answer.count
   }
 
-  /// The range of the entries of `bucket`; nil if it was not requested.
+  /// The range of `bucket`; nil if it was not requested.
   func entries(of bucket: Int) -> Range<Int>? {
     guard only.map({ $0 == bucket }) ?? true else { return nil }
     return ranges[bucket] ?? 0..<0
@@ -79,6 +79,5 @@ struct IndexOrder: Comparable {
 
   var bits: Int { Int(first >> 54) }
 
-  /// The first ten bits of an index.
   static func bits(_ index: some Collection<UInt8>) -> Int { index.prefix(2).reduce(0) { $0 << 8 | Int($1) } >> 6 }
 }

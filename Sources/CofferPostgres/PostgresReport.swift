@@ -4,8 +4,8 @@ internal import CofferVaultRows
 
 extension PostgresServer {
   /// Numbers suffice: names of roles and settings are not repeated. Every role sees the rows of `pg_stat_replication`, but
-  /// only some see `sync_state`: for the others, all standbys count as awaited. Running backups and subscribers to some
-  /// tables are no standbys.
+  /// only some see `sync_state`: for the others, all standbys count as awaited. Running backups and subscribers are no
+  /// standbys.
   private static let question = """
     SELECT (SELECT CASE WHEN rolsuper THEN 1::bigint ELSE 0 END FROM pg_roles WHERE rolname = current_user),
       \(PostgresSchema.isAsynchronous),

@@ -15,8 +15,8 @@ extension PostgresRows {
     try finish(fill)
   }
 
-  /// Whether the last written state is there; nil if another one is. It waits for a commit in progress, during which no
-  /// table of that name can be made.
+  /// Whether the last written state is there; nil if another one is. Waits for a commit in progress, during which no table
+  /// of that name can be made.
   func isMade() throws(StoreError) -> Bool? {
     let written = lastPut
     let connection = try session.open()
@@ -33,7 +33,7 @@ extension PostgresRows {
     }
     // The server's facts about its tables may be outdated.
     session.close()
-    // A write, so that its own commit waits for the standby: a restarted server no longer waits with the commit in question.
+    // A write's commit waits for the standby: a restarted server no longer waits with the commit in question.
     var found: [UInt8]?
     try beginWriting()
     do throws(StoreError) { try lendState { (bytes) throws(StoreError) in found = [UInt8](bytes) } } catch {
@@ -46,8 +46,7 @@ extension PostgresRows {
 }
 
 extension StoreError {
-  /// Whether a schema or table of that name exists: `duplicate_schema`, `duplicate_table`, or the error of making it at the
-  /// same time.
+  /// Whether the schema or table exists: `duplicate_schema`, `duplicate_table`, or the error of making it at the same time.
   var isOfSomethingThere: Bool {
     guard let failure = underlying as? PostgresFailure else { return false }
     return ["42P06", "42P07", "23505"].contains(failure.state)

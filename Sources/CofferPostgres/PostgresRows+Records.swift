@@ -3,7 +3,7 @@ internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-// Records. Each would cost a round trip: after an announcement, they come some hundred at a time.
+// Each record would cost a round trip: announced ones come some hundred at a time.
 extension PostgresRows {
   private var reader: RecordReader { RecordReader(rows: self) }
 

@@ -4,23 +4,23 @@ internal import CofferVault
 internal import CofferVaultRows
 internal import SystemPackage
 
-/// The rows of a vault on a PostgreSQL server. The server is trusted only to store bytes: types and lengths are checked
-/// here, and the rows are sealed.
+/// The rows of a vault on a PostgreSQL server, which is trusted only to store bytes: types and lengths are checked here, and
+/// the rows are sealed.
 ///
 /// The state's row orders everything. A write locks it before it reads anything else, so that writers take turns. A read
 /// compares it with the last state seen, and reads the rest in the same snapshot: by one statement for one item, or by a
-/// transaction after changes of others.
+/// transaction after others' changes.
 final class PostgresRows: ServerRows {
   let session: PostgresSession
   let schema: String
   private(set) var isClosed = false
   var transaction: PostgresTransaction?
-  /// The last state seen by this process, and the number of others' changes since.
+  /// The last state seen, and the number of others' changes since.
   private var known: [UInt8]?
   private var version: Int64 = 0
-  /// The number of further writes that read others' changes at once, because others write too.
+  /// The number of further writes that read others' changes at once.
   private var othersWrite = 0
-  /// After so many writes in a row without one of others, that ends.
+  /// After so many writes in a row without one of others, it is 0.
   private static let mostOthersWrite = 8
   /// The announced rows, outside of a transaction.
   var announced: PostgresTransaction.Beginning?
@@ -83,7 +83,7 @@ final class PostgresRows: ServerRows {
         .reentrant, "a transaction was begun inside another", place: place.description, cure: "use the one that is under way")
     }
     let ahead = announced.take()
-    // For this write alone: a write that settles a lost commit, or follows one, has no companion.
+    // For this write alone: one that settles or follows a lost commit has no companion.
     let half = writing ? companion.take() : nil
     let (known, followsOthers) = (known, othersWrite > 0)
     let begun = try session.begin { [session] (connection) throws(StoreError) in
@@ -124,7 +124,6 @@ final class PostgresRows: ServerRows {
     if transaction.hasPut { known = transaction.state }
   }
 
-  /// Runs `body` in the current transaction, and commits it.
   func finish(_ body: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) {
     do throws(StoreError) { try body(self) } catch {
       rollBack()
@@ -169,7 +168,6 @@ final class PostgresRows: ServerRows {
 
   // MARK: Asking within a transaction
 
-  /// Sends the queue and this question, and waits for its answer.
   func asked(
     _ sql: String, _ parameters: [PostgresConnection.Parameter] = [], _ types: [UInt32]
   ) throws(StoreError) -> PostgresResult {
@@ -192,7 +190,7 @@ final class PostgresRows: ServerRows {
     try transaction.connection.perform(sql, parameters, changesOne: changesOne, until: session.deadline)
   }
 
-  /// Queues the removal of rows; the transaction fails if one of them stays.
+  /// The transaction fails if one of the rows stays.
   func remove(
     from table: String, where condition: String, _ parameters: [PostgresConnection.Parameter] = []
   ) throws(StoreError) {
@@ -202,7 +200,7 @@ final class PostgresRows: ServerRows {
       from: "\(schema).\(table)", where: condition, parameters, until: session.deadline)
   }
 
-  /// The current transaction, begun at the server if necessary.
+  /// The transaction, begun at the server if necessary.
   func current() throws(StoreError) -> PostgresTransaction {
     guard let transaction else {
       throw StoreError(.closed, "no transaction is under way", place: place.description, cure: "begin one")

@@ -17,8 +17,8 @@ public enum PostgresVaults {
     for scheme in PostgresPlace.schemes { VaultServers.use(PostgresServer(), forScheme: scheme) }
   }
 
-  /// The variables from which libpq completes a place, except the one with a password. A program passes them on to one that
-  /// it starts for the same places. Source: "libpq — C Library, Environment Variables"; krb5(7) for the last.
+  /// The variables from which libpq completes a place, except the password. A program passes them on to one that it starts
+  /// for the same places. Source: "libpq — C Library, Environment Variables"; krb5(7) for the last.
   package static let variables = [
     "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSFILE", "PGREQUIREAUTH", "PGCHANNELBINDING", "PGSERVICE",
     "PGSERVICEFILE", "PGSYSCONFDIR", "PGOPTIONS", "PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLCERT", "PGSSLKEY", "PGSSLCERTMODE",

@@ -3,7 +3,7 @@ internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// A transaction over the rows of a vault on a server, with the rows read at its beginning.
+/// A transaction over a vault's rows, with those read at its beginning.
 ///
 /// Source: PostgreSQL, "Transaction Isolation", "Explicit Locking".
 final class PostgresTransaction {
@@ -18,13 +18,12 @@ final class PostgresTransaction {
 
   let connection: PostgresConnection
   let isWriting: Bool
-  /// The companion writes of a plain store in the same database.
+  /// A plain store's writes in the same database.
   let half: PlainHalf?
   private let session: PostgresSession
   private var schema: String { session.place.schema }
   /// Whether it was one answered statement: no transaction is open at the server.
   private(set) var isAnswered = false
-  /// The state within this transaction.
   private(set) var state: [UInt8]?
   private(set) var hasPut = false
   /// Lists and records read ahead.
@@ -35,7 +34,6 @@ final class PostgresTransaction {
   private(set) var header: PostgresResult?
   private(set) var log: (first: Int64, most: Int, rows: PostgresResult)?
 
-  /// A writing transaction that has begun.
   init(_ connection: PostgresConnection, _ session: PostgresSession, isWriting: Bool = true, half: PlainHalf? = nil) {
     self.connection = connection
     self.session = session
@@ -62,7 +60,7 @@ final class PostgresTransaction {
     return transaction
   }
 
-  /// Begins to read: by one statement if `known` is the state and only one record is requested.
+  /// Begins to read: by one statement for a single record, if `known` is the state.
   static func reading(
     _ connection: PostgresConnection, _ session: PostgresSession, _ beginning: Beginning?, known: [UInt8]?
   ) throws(StoreError) -> PostgresTransaction {
@@ -130,7 +128,7 @@ final class PostgresTransaction {
     if isWriting { try session.checkDurability(answer.number(0, 1)) }
   }
 
-  /// Reads the state and the record at `index` by one statement, which sees one snapshot as a transaction does.
+  /// Reads the state and a record by one statement, which sees one snapshot as a transaction does.
   ///
   /// - Returns: false if the state is not the known one: more has to be read.
   private func readAtOnce(_ index: [UInt8], _ known: [UInt8]) throws(StoreError) -> Bool {
@@ -144,7 +142,7 @@ final class PostgresTransaction {
     return true
   }
 
-  /// Begins a transaction after a statement that was not enough. It sees the same rows: each commit changes the state.
+  /// Begins a transaction after a statement was not enough. It sees the same rows: each commit changes the state.
   func goOn() throws(StoreError) {
     guard isAnswered else { return }
     let known = state

@@ -3,11 +3,10 @@ internal import CofferVault
 internal import CofferVaultFormat
 internal import CofferVaultRows
 
-/// Reads records and lists within the rows' transaction.
 struct RecordReader {
   let rows: PostgresRows
 
-  /// Lends the record in `answer`, whose columns begin with `first`.
+  /// Lends the record in `answer`; its columns begin with `first`.
   func lend(
     _ answer: PostgresResult, first: Int32 = 0, _ part: RecordPart, _ body: (borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -29,16 +28,16 @@ struct RecordReader {
     try lend(ahead.rows, first: ahead.first, part, body)
   }
 
-  /// Takes requested records that are no longer needed.
+  /// Takes requested records that are not needed any more.
   func endScan() throws(StoreError) {
     if rows.transaction?.records?.isAsked ?? false { _ = try rows.current().lastAnswer() }
     rows.transaction?.records = nil
   }
 
-  /// The record at `index` from the batches; nil if it is absent, or its value is too long for a batch.
+  /// The record at `index` from the batches; nil if it is absent, or too long for a batch.
   func scanned(_ index: UnsafeRawBufferPointer) throws(StoreError) -> ScannedRecord? {
     guard index.count == RowLimits.indexBytes else { return nil }
-    // After a requested batch, one from `index` on may follow. The limit is for a server that sends them without end.
+    // One more batch may follow the requested one. The limit is for a server that sends them without end.
     for _ in 0..<3 {
       guard var scan = rows.transaction?.records else { return nil }
       let (found, isBehind) = try scan.record(at: index)
@@ -50,7 +49,7 @@ struct RecordReader {
     return nil
   }
 
-  /// Takes the next batch and asks for the one after it, which the server finds meanwhile.
+  /// Takes the next batch, and asks for the one after it, which the server finds meanwhile.
   private func askForMore(from index: UnsafeRawBufferPointer) throws(StoreError) {
     guard let scan = rows.transaction?.records else { return }
     if scan.isAsked {
@@ -69,7 +68,7 @@ struct RecordReader {
     rows.transaction?.records?.isAsked = true
   }
 
-  /// The records from `index` on. A long value is omitted, and its length is in the last column.
+  /// The records from `index` on. The last column has the length of a value that was omitted as too long.
   func batch(
     _ table: RecordTable, _ part: RecordPart, from index: UnsafeRawBufferPointer
   ) throws(StoreError) -> PostgresResult {
@@ -92,7 +91,7 @@ struct RecordReader {
 
   /// The lists of a table.
   ///
-  /// - Parameter most: the most entries possible: a server could send more without end.
+  /// - Parameter most: the most entries: a server could send more without end.
   func scannedLists(_ table: RecordTable, most: Int) throws(StoreError) -> ListScan {
     var scan = ListScan(table, rows.place)
     var from: [UInt8] = []

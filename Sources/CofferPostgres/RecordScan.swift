@@ -35,7 +35,7 @@ struct ScannedRecord {
   }
 }
 
-/// Records of a table, read in the order of their indices in batches of some hundred.
+/// A table's records, read in order of their indices in batches of some hundred.
 struct RecordScan {
   let table: RecordTable
   let part: RecordPart
@@ -52,7 +52,7 @@ struct RecordScan {
     self.part = part
   }
 
-  /// The record at `index`, if in the batch, and whether it may come after it. Rows before it are passed for good.
+  /// The record at `index`, if in the batch, and whether it may come after it. Earlier rows are passed for good.
   mutating func record(at index: UnsafeRawBufferPointer) throws(StoreError) -> (found: ScannedRecord?, isBehind: Bool) {
     guard let batch else { return (nil, true) }
     let wanted = IndexOrder(index)

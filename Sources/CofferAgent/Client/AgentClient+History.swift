@@ -9,7 +9,7 @@ extension AgentClient {
     try ask(Calls.revisions, name)
   }
 
-  /// Value and metadata of `name` at `revision`, previous or current; nil if that version is not kept.
+  /// Value and metadata of `name` at `revision`; nil if that version is not kept.
   public func get(_ name: ItemName, revision: UInt64) throws(StoreError) -> SecretForm? {
     try ask(Calls.revision, name, revision)
   }

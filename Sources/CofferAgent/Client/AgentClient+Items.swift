@@ -5,12 +5,12 @@ public import FoundationEssentials
 
 /// The vault's items, as in ``UnlockedVault``.
 extension AgentClient {
-  /// The value and metadata of `name`; nil if there is no such item.
+  /// The value and metadata of `name`; nil if it does not exist.
   public func get(_ name: ItemName) throws(StoreError) -> SecretForm? {
     try ask(Calls.get, name)
   }
 
-  /// All but the value of `name`; nil if there is no such item.
+  /// All but the value of `name`; nil if it does not exist.
   public func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
     try ask(Calls.item, name).first
   }
@@ -20,7 +20,6 @@ extension AgentClient {
     try find(ItemQuery(service: service)).items()
   }
 
-  /// The matches of `query`, by name.
   package func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
     var found = ItemDescriptions(place: place.socket.string)
     try askForPages(.find) { (writer) throws(StoreError) in
@@ -31,7 +30,7 @@ extension AgentClient {
     return found
   }
 
-  /// The services that begin with `prefix`, or such accounts of `service`, each once, by name.
+  /// The services that begin with `prefix`, or such accounts of `service`, by name.
   package func names(of service: String?, prefix: String) throws(StoreError) -> [String] {
     try ask(Calls.names, service, prefix)
   }
@@ -52,7 +51,7 @@ extension AgentClient {
     return item
   }
 
-  /// Removes `name` if `condition` holds, so that it can be restored until `date`; false if there was nothing.
+  /// Removes `name` if `condition` holds; it can be restored until `date`. False if there was nothing.
   @discardableResult
   public func remove(
     _ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil
@@ -60,8 +59,7 @@ extension AgentClient {
     try ask(Calls.remove, name, condition, date)
   }
 
-  /// Makes the agent write all `changes` up to the commit, and take them back, as
-  /// ``/CofferVault/UnlockedVault/rehearse(_:)`` does.
+  /// Makes the agent write all `changes` and take them back, as ``/CofferVault/UnlockedVault/rehearse(_:)`` does.
   public func rehearse(_ changes: [ItemChange]) throws(StoreError) {
     _ = try ask(Calls.rehearse, changes)
   }

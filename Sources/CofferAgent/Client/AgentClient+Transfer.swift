@@ -11,7 +11,7 @@ extension AgentClient {
     return contents
   }
 
-  /// Lends each item with its value to `body`, as ``UnlockedVault/forEachItem(withFields:withoutValue:_:)`` does.
+  /// Lends each item and its value, as ``UnlockedVault/forEachItem(withFields:withoutValue:_:)`` does.
   package func forEachItem(
     withFields: Bool = false, withoutValue: (VaultItem) throws -> Void, _ body: (VaultItem, SecretForm) throws -> Void
   ) throws {
@@ -31,8 +31,7 @@ extension AgentClient {
     }
   }
 
-  /// Writes a new vault to `target` with the items of this one, as ``UnlockedVault/export(to:services:with:cost:label:)``
-  /// does.
+  /// Exports the vault's items, as ``UnlockedVault/export(to:services:with:cost:label:)`` does.
   ///
   /// - Throws: its errors; ``/CofferPlatform/StoreError/Kind/conflict`` if the vault changed meanwhile.
   package func export(
@@ -56,12 +55,11 @@ extension AgentClient {
     }
   }
 
-  /// Whether the agent accepts `items` in one transaction.
   package static func takes(_ items: [ImportedItem]) -> Bool {
     items.count <= AgentProtocol.mostStaged && items.reduce(0) { $0 + $1.stagedBytes } <= AgentProtocol.mostStagedBytes
   }
 
-  /// Adds all `items` in one transaction, or none, as ``UnlockedVault/add(_:duplicates:isTrial:progress:)`` does.
+  /// Adds all `items` or none, as ``UnlockedVault/add(_:duplicates:isTrial:progress:)`` does.
   ///
   /// - Parameter progress: called with the number of items that have reached the agent.
   /// - Throws: its errors; ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` above the agent's limits.

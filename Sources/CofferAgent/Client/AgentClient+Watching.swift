@@ -2,8 +2,7 @@ package import CofferPlatform
 internal import CofferVault
 
 extension AgentClient {
-  /// Waits up to half a minute until the vault is locked, unlocked or changed by anybody. This does not count as use of the
-  /// vault.
+  /// Waits up to half a minute for a lock, unlock or change of the vault. It is no use of the vault.
   ///
   /// - Parameter known: the last moment; nil returns the current one at once.
   package func moment(after known: AgentMoment?) throws(StoreError) -> AgentMoment {

@@ -8,23 +8,22 @@ public import SystemPackage
 ///
 /// The agent's errors are those of the vault in this process. Nothing was done after
 /// ``/CofferPlatform/StoreError/Kind/locked`` (the agent holds no key) and ``/CofferPlatform/StoreError/Kind/noAgent`` (none
-/// is running). If the agent does not answer, a request for a change throws
-/// ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, any other ``/CofferPlatform/StoreError/Kind/busy``. Failures at this
-/// end, such as exhausted memory, keep their own kind.
+/// is running). Without an answer, a change throws ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, any other request
+/// ``/CofferPlatform/StoreError/Kind/busy``. Failures at this end, such as exhausted memory, keep their kind.
 public final class AgentClient: Sendable {
   private let line: AgentLine
   var place: AgentPlace { line.place }
 
-  /// The time limit for an unlock: the agent hashes one passphrase of a user at a time, and a turn may take 30 s to come.
+  /// The limit for an unlock: the agent hashes one passphrase of a user at a time, and a turn may take 30 s to come.
   static let unlockTime = Duration.seconds(120)
 
-  /// A client of the agent whose socket is in `folder`, for the vault at `vault`.
+  /// A client of the agent in `folder`, for the vault at `vault`.
   ///
   /// - Parameters:
   ///   - folder: the run folder.
   ///   - vault: the vault's place, as given to the agent.
   ///   - options: the expected vault, which the agent checks before each answer; the oldest accepted commit and the
-  ///     invitations, which it checks before each answer from the vault. It compares the vault with its own pins.
+  ///     invitations, which it checks before each answer from the vault. It uses its own pins.
   ///   - known: further invitations, as from an identity's file: those to other vaults do not count.
   public convenience init(folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = []) {
     self.init(folder: folder, vault: vault, options: options, known: known, answerTime: AgentLine.usualAnswerTime)
@@ -40,7 +39,7 @@ public final class AgentClient: Sendable {
 
   private init(_ line: AgentLine) { self.line = line }
 
-  /// The same client, whose changes the vault's log ascribes to another process, unchecked.
+  /// The same client; the vault's log ascribes its changes to another process, unchecked.
   package func on(_ behalf: Behalf) -> AgentClient {
     var greeting = line.greeting
     greeting.behalf = behalf
@@ -52,7 +51,7 @@ public final class AgentClient: Sendable {
     AgentClient(AgentLine(place, line.greeting, answerTime))
   }
 
-  /// A client that asks the agent in `folder` about itself, whatever vaults it keeps.
+  /// A client for questions about the agent in `folder` itself.
   public init(folder: FilePath) {
     line = AgentLine(AgentPlace(folder: folder), Greeting(path: ""), AgentLine.usualAnswerTime)
   }
@@ -86,14 +85,14 @@ public final class AgentClient: Sendable {
     return try ask(request, isWrite: true, Self.unlockTime) { (fields) throws(StoreError) in try fields.status() }
   }
 
-  /// Makes the agent wipe the keys of this client's vault; all keys for a client of no vault.
+  /// Makes the agent wipe the keys of this client's vault; without a vault all keys.
   public func lock() throws(StoreError) {
     try ask(.lock, isWrite: false) { (_) throws(StoreError) in
     } answer: { (_) throws(StoreError) in
     }
   }
 
-  /// Makes the agent wipe its keys and end, even one of another protocol version.
+  /// Makes the agent wipe its keys and end, even in another protocol version.
   public func stop() throws(StoreError) {
     do throws(StoreError) {
       try ask(.stop, isWrite: false) { (_) throws(StoreError) in
@@ -115,7 +114,6 @@ public final class AgentClient: Sendable {
     }
   }
 
-  /// Asks, and reads an answer of several pages.
   package func ask<each Argument: WireValue, Element: WireValue>(
     _ call: ListCall<Element, repeat each Argument>, _ arguments: repeat each Argument
   ) throws(StoreError) -> [Element] {

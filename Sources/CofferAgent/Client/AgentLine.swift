@@ -2,11 +2,11 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
-/// A client's connection to an agent: made and greeted on demand, kept for the next question, and remade after it has ended.
+/// A client's connection to an agent: made and greeted on demand, kept between questions, and remade after its end.
 final class AgentLine: Sendable {
   let place: AgentPlace
   let greeting: Greeting
-  /// A connection between two questions. One is kept: most programs ask one thing at a time.
+  /// A connection between two questions. One is enough: most programs ask one thing at a time.
   private let idle = Mutex<Idle?>(nil)
 
   private struct Idle: ~Copyable {
@@ -15,9 +15,9 @@ final class AgentLine: Sendable {
     let process: pid_t
   }
 
-  /// The time limit for a greeting, which needs no vault.
+  /// The limit for a greeting, which needs no vault.
   private static let greetingTime = Duration.seconds(5)
-  /// The time limit for an answer to begin: longer than the vault waits for another writer.
+  /// The limit for an answer to begin: longer than the vault waits for another writer.
   static let usualAnswerTime = Duration.seconds(45)
   let answerTime: Duration
   private static let wholeMessage = Duration.seconds(10)
@@ -54,7 +54,7 @@ final class AgentLine: Sendable {
     case refused(StoreError)
     /// Nothing of the question was sent: nothing was done.
     case unsent(TransportFailure)
-    /// The conversation broke off after part of the question was sent: its outcome is unknown.
+    /// It broke off after part of the question was sent: the outcome is unknown.
     case unanswered(TransportFailure)
     /// The answer cannot be understood.
     case garbled(StoreError)
@@ -74,7 +74,7 @@ final class AgentLine: Sendable {
       try page(&fields)
     }
     try request.withFrame { (frame) throws(StoreError) in
-      // A kept connection may have ended. A question that was not sent, or only reads, may be asked again.
+      // A kept connection may have ended. A question that was not sent, or only reads, may be repeated.
       if let kept = takeIdle() {
         do throws(Failure) { return try talk(on: kept, frame, isGreeted: true, time, hearPage) } catch {
           switch error {
@@ -91,7 +91,6 @@ final class AgentLine: Sendable {
     }
   }
 
-  /// The caller's error for a failed question.
   func said(of failure: Failure, isWrite: Bool) -> StoreError {
     switch failure {
     case .refused(let error): error
@@ -99,7 +98,7 @@ final class AgentLine: Sendable {
     case .garbled(let error): isWrite ? unknown(error) : error
     case .unsent(.slow), .unanswered(.slow): silent(.slow)
     case .unsent(.gone), .unanswered(.gone): absent
-    // A failure of this end, which shows nothing about the agent: its memory is exhausted, or the system refused a call.
+    // A failure of this end, which shows nothing about the agent: exhausted memory, or a refused system call.
     case .unsent(let failure), .unanswered(let failure): failure.error
     }
   }
@@ -111,7 +110,7 @@ final class AgentLine: Sendable {
     if !isGreeted { do throws(TransportFailure) { try sendGreeting(on: socket) } catch { throw .unsent(error) } }
     var sent = 0
     do throws(TransportFailure) { try socket.send(frame, within: Self.wholeMessage, count: &sent) } catch {
-      // A refused greeting ends the connection, perhaps before the question is sent. The greeting's answer has the reason.
+      // A refused greeting ends the connection, perhaps before the question is sent. Its answer has the reason.
       if !isGreeted { do throws(Failure) { try hearGreeting(on: socket) } catch { if case .refused = error { throw error } } }
       throw sent == 0 ? .unsent(error) : .unanswered(error)
     }
@@ -177,7 +176,7 @@ final class AgentLine: Sendable {
     let arrival: LocalSocket.Arrival
     do throws(TransportFailure) { arrival = try socket.receive(begins: time, whole: Self.wholeMessage) } catch {
       switch error {
-      // No agent announces so much: the peer is no agent, and the question was not too large.
+      // No agent announces so much: the peer is no agent.
       case .tooLarge: throw .garbled(FrameReader.malformed("it announces more than an agent ever sends"))
       case .tooShort: throw .garbled(error.error)
       case .gone, .slow, .system, .unmade: throw .unanswered(error)

@@ -6,8 +6,8 @@ internal import SystemPackage
 
 /// Keeps vaults unlocked for the other programs of one user.
 ///
-/// It answers requests for items and never reveals a key. Each client has its own thread, so a slow, silent or vanished one
-/// delays no other; a vault itself serves one call at a time.
+/// It answers requests for items and never reveals a key. Each client has its own thread, so a slow or silent one delays no
+/// other; a vault serves one call at a time.
 public final class AgentServer: Sendable {
   private let place: AgentPlace
   private let listener: Int32
@@ -18,8 +18,8 @@ public final class AgentServer: Sendable {
   let connections = Connections()
   private let isStopping = Atomic<Bool>(false)
 
-  /// The longest wait for clients while a vault is unlocked: it limits how late a resume from suspension is noticed. Any
-  /// request checks for that before its answer.
+  /// While a vault is unlocked, a resume from suspension is noticed within this time. Any request checks for it before its
+  /// answer.
   private static let watch = Duration.seconds(5)
 
   /// Microseconds between tries to accept a client when the system lacks room, or to take the lock of an ending agent.
@@ -27,8 +27,8 @@ public final class AgentServer: Sendable {
 
   /// An agent that listens; ``run()`` answers.
   ///
-  /// - Throws: `StoreError` `.alreadyExists` if an agent runs in this folder, `.denied` if the folder is not this user's
-  ///   alone, `.io`.
+  /// - Throws: `StoreError` `.alreadyExists` if an agent runs in this folder, `.denied` if others have access to the folder,
+  ///   `.io`.
   public convenience init(_ settings: AgentSettings) throws(StoreError) { try self.init(settings, clock: .machine) }
 
   init(_ settings: AgentSettings, clock: AgentClock) throws(StoreError) {
@@ -49,10 +49,10 @@ public final class AgentServer: Sendable {
     close(lock)
   }
 
-  /// The time for an ending agent to release its lock: it still answers its last clients.
+  /// An ending agent still answers its last clients before it releases its lock.
   private static let farewell = Duration.seconds(10)
 
-  // The lock belongs to the open file: it ends with the process, however that ends, and a socket without it is stale.
+  // The lock ends with the process, however that ends: a socket without it is stale.
   private static func takeLock(_ place: AgentPlace) throws(StoreError) -> Int32 {
     let descriptor = place.lock.withPlatformString { coffer_open($0, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the agent's lock", place: place.lock) }
@@ -86,7 +86,7 @@ public final class AgentServer: Sendable {
       guard try wait(for: left) else { continue }
       let descriptor = coffer_accept(listener)
       guard descriptor >= 0 else {
-        // Out of descriptors or memory: the client still waits, and an immediate retry would only waste time.
+        // Out of descriptors or memory: the client still waits, and an immediate retry would waste time.
         if errno != ECONNABORTED, errno != EINTR, errno != EAGAIN { usleep(Self.breather) }
         continue
       }
@@ -109,8 +109,7 @@ public final class AgentServer: Sendable {
   /// Makes ``run()`` check the times again after an unlock.
   func wake() { bell.ring() }
 
-  /// Reads the index of the items of `vault` in parallel with requests. If no thread can be made, the first request waits
-  /// for it.
+  /// Reads the vault's index in parallel with requests. Without a thread, the first request waits for it.
   func readAhead(_ vault: AgentVault) {
     do throws(StoreError) {
       try DetachedThread.start(stackBytes: Connections.stackBytes, place: "agent") { while vault.readAhead() {} }
@@ -122,7 +121,7 @@ public final class AgentServer: Sendable {
     _ = place.socket.withPlatformString { unlink($0) }
     vaults.end()
     connections.endAll()
-    // Refuses waiting connections, and lets the next agent begin even while this object lives.
+    // Refuses waiting connections; the next agent may begin even while this object lives.
     shutdown(listener, Int32(SHUT_RDWR))
     _ = coffer_ofd_unlock(lock)
   }
@@ -145,7 +144,7 @@ public final class AgentServer: Sendable {
       try AgentPlace.checkPeer(socket.descriptor, "the client", place: place.socket)
       try connections.serve(socket) { [self] (socket, mark) in Conversation(self, mark).hold(with: socket) }
     } catch {
-      // Another user's, or no thread could be made: all that can be done is to close the connection.
+      // The client is another user's, or there was no thread: the connection can only be closed.
     }
   }
 }

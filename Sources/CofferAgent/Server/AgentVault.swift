@@ -4,13 +4,13 @@ internal import CofferVault
 internal import Synchronization
 internal import SystemPackage
 
-/// A vault held by the agent: unlocked until a request to lock, the end of its time, a suspension of the machine, or a
-/// replacement of its file.
+/// A vault held by the agent: unlocked until a request to lock, the end of its time, a suspension, or a replacement of its
+/// file.
 final class AgentVault: Sendable {
   private struct Unlocked: ~Copyable {
     let vault: UnlockedVault
     let file: FileIdentity?
-    /// The times of the unlock and the last use, since boot; the machine's time in suspension by then.
+    /// The times of the unlock and the last use, since boot; the time in suspension by then.
     let since: Duration
     var lastUse: Duration
     let suspended: Duration
@@ -27,9 +27,8 @@ final class AgentVault: Sendable {
   }
   /// Requests to lock, outside of running calls.
   private struct Locking {
-    /// Their number: an unlock requested before one of them does not open the vault after it.
+    /// Their number: an earlier request to unlock does not open the vault after one of them.
     var count = 0
-    /// The reason of the last one.
     var reason = ""
     /// Whether the agent has ended, after which nothing opens the vault.
     var hasEnded = false
@@ -50,12 +49,12 @@ final class AgentVault: Sendable {
 
   private var place: String { settings.vault.description }
 
-  /// Whether it is unlocked, even if its time is over. Waits for no request.
+  /// Whether it is unlocked, even if its time is over. Does not wait for requests.
   var isUnlocked: Bool { hasKey.load(ordering: .acquiring) }
 
   /// Runs `body` with the vault.
   ///
-  /// - Parameter isUse: whether it counts as use, which prolongs the idle time.
+  /// - Parameter isUse: whether it prolongs the idle time.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/locked``, with the reason.
   func use<Result: Sendable>(
     isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
@@ -74,14 +73,14 @@ final class AgentVault: Sendable {
         case .some(let unlocked): return try body(unlocked.vault)
         }
       } catch {
-        // The vault cannot be used any more: its slot was removed, or its key changed under a recipient.
+        // The vault is unusable: its slot was removed, or its key changed under a recipient.
         if state.unlocked != nil, [.locked, .closed, .moved].contains(error.kind) { drop(&state, error.what) }
         throw error
       }
     }
   }
 
-  /// Unlocks the vault, even if it is unlocked: this begins a new lifetime.
+  /// Unlocks the vault, and begins a new lifetime even if it is unlocked.
   ///
   /// - Parameter times: its limits; the agent's own by default.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` after a request to lock meanwhile; the errors of opening and
@@ -96,8 +95,7 @@ final class AgentVault: Sendable {
     try hold(locked.unlock(with: credentials), times, asked)
   }
 
-  /// The state at the request to unlock. Hashing a passphrase takes time, and may wait long for its turn: later requests to
-  /// lock count.
+  /// The state at the request to unlock. Hashing a passphrase may wait long for its turn: later requests to lock count.
   struct Asked {
     fileprivate let locks: Int
     fileprivate let suspended: Duration
@@ -125,7 +123,7 @@ final class AgentVault: Sendable {
     watchers.tell()
   }
 
-  /// The state that watchers compare. Not a use of the vault. Requests for items report any errors.
+  /// The state that watchers compare. Not a use of the vault; requests for items report errors.
   var moment: AgentMoment {
     state.withLock { state in
       lapse(&state)
@@ -160,7 +158,7 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// Reads part of the index, without use of the vault; false once nothing is left.
+  /// Reads part of the index, which is no use of the vault; false once nothing is left.
   ///
   /// The next request reports any error.
   func readAhead() -> Bool {
@@ -182,7 +180,7 @@ final class AgentVault: Sendable {
 
   func end(_ reason: String) { if !beginLocking(because: reason, forGood: true) { finishLocking() } }
 
-  /// Locks the vault at once, or after the running call, before it answers another one.
+  /// Locks the vault now, or before the next call.
   ///
   /// - Returns: false while a call runs, which keeps the keys: see ``finishLocking()``.
   func beginLocking(because reason: String, forGood: Bool = false) -> Bool {
@@ -198,11 +196,11 @@ final class AgentVault: Sendable {
     return isDone ?? false
   }
 
-  /// Waits for running calls, and wipes the keys for earlier requests to lock.
+  /// Waits for running calls, and wipes the keys after earlier requests to lock.
   func finishLocking() { state.withLock { state in lapse(&state) } }
 
   /// Locks the vault when its time is over, removes due remains from its file, and returns the time left; nil once it is
-  /// locked. A request, which is a use of the vault, stops the time.
+  /// locked. The time does not run during a request, which is a use of the vault.
   func lapse() -> Duration? {
     let left = state.withLockIfAvailable { state in
       lapse(&state)
@@ -277,7 +275,7 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// The open file stays readable after a replacement, and would be answered from for hours.
+  /// The open file stays readable after a replacement, and could answer for hours.
   private func checkFile(_ state: inout State) throws(StoreError) {
     let place: VaultPlace, file: FileIdentity?
     switch state.unlocked {
@@ -300,7 +298,6 @@ final class AgentVault: Sendable {
 }
 
 extension VaultOptions {
-  /// The same options with a client's expectations added.
   fileprivate func narrowed(by expectation: Greeting) -> VaultOptions {
     var options = self
     options.expected = expectation.vault ?? expected
@@ -331,12 +328,12 @@ struct AgentClock: Sendable {
 
   /// Time in suspension since boot.
   ///
-  /// The clocks are read in turn; ``suspensionTolerance`` covers a pause of the process in between.
+  /// The clocks are read in turn; ``suspensionTolerance`` covers a pause in between.
   var suspended: Duration {
     let awake = awake()
     return sinceBoot() - awake
   }
 
-  /// Shorter than any suspension. A pause between the two readings can only make the agent lock early.
+  /// Shorter than any suspension. A pause between the readings can only make the agent lock early.
   static let suspensionTolerance = Duration.seconds(1)
 }

@@ -3,11 +3,11 @@ internal import CofferStorage
 internal import CofferVault
 internal import Synchronization
 
-/// The vaults of an agent. Each is unlocked separately, and has its own times.
+/// The vaults of an agent, each unlocked separately and with its own times.
 final class AgentVaults: Sendable {
   /// The most unlocked vaults: each may have 64 MiB of descriptions in guarded memory, and two open files.
   static let mostUnlocked = 8
-  /// The most remembered places, with the reasons why they are locked: a client may name any.
+  /// The most remembered places, with the reasons why they are locked: clients may name any.
   static let mostPlaces = 64
 
   private let settings: AgentSettings
@@ -31,8 +31,6 @@ final class AgentVaults: Sendable {
 
   private var all: [AgentVault] { places.withLock { $0.vaults } }
 
-  /// The vault at `path`; for an empty one the agent's first.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for a relative path: the agent has another current folder.
   func at(_ path: String) throws(StoreError) -> AgentVault {
     try places.withLock { (places) throws(StoreError) in
@@ -46,7 +44,7 @@ final class AgentVaults: Sendable {
           remedy: .leaveAgentOut)
       }
       if places.vaults.count >= Self.mostPlaces, let old = places.vaults.dropFirst().firstIndex(where: { !$0.isUnlocked }) {
-        // An unlock of it in progress would hold a key that nobody locks.
+        // Otherwise an unlock in progress would hold a key that nobody locks.
         places.vaults.remove(at: old).end("too many other vaults were asked for")
       }
       let vault = AgentVault(settings(of: place), clock: clock, watchers: watchers)
@@ -56,7 +54,7 @@ final class AgentVaults: Sendable {
     }
   }
 
-  /// The settings for a further vault, without the expectations about the first.
+  /// Settings without the expectations about the agent's first vault.
   private func settings(of place: VaultPlace) -> AgentSettings {
     var settings = settings
     settings.vault = place
@@ -64,8 +62,6 @@ final class AgentVaults: Sendable {
     return settings
   }
 
-  /// Unlocks `vault`.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed down,
   ///   ``/CofferPlatform/StoreError/Kind/otherVault`` if too many vaults are unlocked; the errors of opening and unlocking
   ///   the vault.
@@ -94,7 +90,6 @@ final class AgentVaults: Sendable {
   /// Unlocked vaults, in the order of first request.
   var unlocked: [AgentVault] { all.filter(\.isUnlocked) }
 
-  /// Waits for running calls and wipes all keys.
   func lock(because reason: String) { Self.lock(all, because: reason) }
 
   /// No key waits for a running call in another vault.
@@ -113,6 +108,6 @@ final class AgentVaults: Sendable {
     Self.lock(vaults, because: Self.ended, forGood: true)
   }
 
-  /// Locks each vault whose time is over; returns the shortest time left, nil if all are locked.
+  /// Locks vaults whose time is over; returns the shortest time left, nil if all are locked.
   func lapse() -> Duration? { unlocked.compactMap { $0.lapse() }.min() }
 }

@@ -6,10 +6,10 @@ internal import SystemPackage
 
 /// The open connections, each with a thread.
 final class Connections: Sendable {
-  /// The most connections: twice the shells and builds that ask on a busy machine; each costs a thread and, at most, a
+  /// The most connections: twice the shells and builds that ask on a busy machine; each costs a thread and at most a
   /// message.
   static let most = 128
-  /// The stack of a thread: the deepest calls of SQLite and the coding need a tenth of it.
+  /// The deepest calls of SQLite and the coding need a tenth of it.
   static let stackBytes = 1 << 20
 
   /// A connection, as seen by the others.
@@ -18,7 +18,7 @@ final class Connections: Sendable {
     fileprivate let waitingSince = Mutex<ContinuousClock.Instant?>(.now)
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Runs `body` while waiting for the client: during it, the connection may be ended in favor of another.
+    /// Runs `body`, which waits for the client: meanwhile the connection may be ended in favor of another.
     func waiting<Result: ~Copyable, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
       waitingSince.withLock { $0 = .now }
       defer { waitingSince.withLock { $0 = nil } }
@@ -31,8 +31,7 @@ final class Connections: Sendable {
 
   var count: Int { open.withLock { $0.count } }
 
-  /// Holds a conversation on `socket` on a new thread. Above the limit, it ends the connection of the client that has been
-  /// silent longest.
+  /// Holds a conversation on a new thread. Above the limit, the client that has been silent longest is disconnected.
   func serve(
     _ socket: consuming LocalSocket, _ conversation: @escaping @Sendable (borrowing LocalSocket, Mark) -> Void
   ) throws(StoreError) {

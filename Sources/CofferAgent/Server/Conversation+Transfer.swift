@@ -23,7 +23,7 @@ extension Conversation {
     }
     let items = staged.items
     server.staging.leave(&staged)
-    // After its connection broke off, a client continues on another one, which has none of the earlier items.
+    // After a loss, a client continues on another connection, which has none of the earlier items.
     guard items.count == Int(clamping: count) else {
       throw .refused(
         StoreError(

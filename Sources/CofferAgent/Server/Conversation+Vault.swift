@@ -72,7 +72,7 @@ extension Conversation {
     let isDeserted = { [descriptor = socket.descriptor] in LocalSocket.isDeserted(descriptor) }
     try change(on: socket) { (vault) throws(StoreError) in
       try vault.commit(batch, service: service) { () throws(StoreError) in
-        // Never reported: the answer to a client that is gone ends the connection.
+        // Never reported: the answer to a departed client ends the connection.
         if isDeserted() { throw TransportFailure.gone.error }
       }
     }

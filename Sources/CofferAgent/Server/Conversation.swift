@@ -4,22 +4,20 @@ internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
-/// The conversation with one client, on the client's thread.
+/// Answers one client, on its thread.
 final class Conversation {
   let server: AgentServer
   private let mark: Connections.Mark
   private var greeting: Greeting?
-  /// The client, determined on first need.
   private var author: Author?
-  /// Items waiting to be added.
   var staged = StagedItems()
-  /// Whether the current request has changed the vault: its answer cannot be a failure any more.
+  /// Whether this request has changed the vault: its answer can be no failure any more.
   private var hasChanged = false
 
-  /// The longest silence of a client before its first request, and afterwards.
+  /// A client's longest silence before its first request, and afterwards.
   private static let firstSilence = Duration.seconds(5)
   private static let longestSilence = Duration.seconds(300)
-  /// The time limit for a message in either direction: the largest are a few megabytes, within one machine.
+  /// The limit for a message in either direction: the largest are a few megabytes, within one machine.
   private static let wholeMessage = Duration.seconds(10)
 
   init(_ server: AgentServer, _ mark: Connections.Mark) {
@@ -29,8 +27,8 @@ final class Conversation {
 
   /// Answers until the client leaves, is silent for too long, or sends something malformed.
   func hold(with socket: borrowing LocalSocket) {
-    // After an answer that was not sent whole, the connection must end at once: a client would take more bytes for the rest
-    // of it, and a failure for the outcome of its request.
+    // After an incomplete answer the connection must end at once: a client would take more bytes for the rest of it, and a
+    // failure for the outcome of its request.
     do throws(AnswerFailure) { while try answerNext(on: socket) {} } catch {}
     server.staging.leave(&staged)
   }
@@ -41,7 +39,7 @@ final class Conversation {
     do throws(TransportFailure) {
       arrival = try mark.waiting { () throws(TransportFailure) in try socket.receive(begins: silence, whole: Self.wholeMessage) }
     } catch {
-      // A request that was not read has no effect. Where the next one begins is unknown.
+      // The unread request has no effect. The start of the next one is unknown.
       try fail(error.error, on: socket)
       return false
     }
@@ -64,11 +62,11 @@ final class Conversation {
       try answer(request, frame, on: socket)
       return request != .stop
     } catch {
-      // The end of the connection is the only report to a client that failed to receive, or whose change was made and cannot
-      // be confirmed.
+      // Only the end of the connection reports to a client that failed to receive, or whose change was made and cannot be
+      // confirmed.
       guard case .refused(let error) = error, !hasChanged else { throw error }
       try fail(error, on: socket)
-      // After a failed greeting, the request sent with it must not be answered for another vault.
+      // After a failed greeting, the request after it must not be answered for another vault.
       return request != .greet
     }
   }
@@ -169,8 +167,8 @@ final class Conversation {
     try greeting.check(vault.describe().id, at: vault.settings.vault)
   }
 
-  /// Runs `body` with the vault after checking the greeting's demands: its id, its least commit, and a key that comes from
-  /// all invitations known to the client. Checked each time, as the vault changes meanwhile.
+  /// Runs `body` after checking the greeting's demands on the vault: its id, its least commit, and a key that comes from all
+  /// invitations known to the client. Checked each time, as the vault changes meanwhile.
   func use<Result: Sendable>(
     isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -193,8 +191,8 @@ final class Conversation {
     }
   }
 
-  /// Runs `body`, which changes the vault, in the name of the client, if that still waits: a client without an answer in
-  /// time has reported so to its user. If it leaves right after this check, the change has an unknown outcome for it.
+  /// Runs `body`, which changes the vault, in the name of the client, if that still waits: it reports a missing answer to
+  /// its user. If it leaves right after this check, the outcome is unknown to it.
   func change<Result: Sendable>(
     on socket: borrowing LocalSocket, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(AnswerFailure) -> Result {
@@ -209,7 +207,6 @@ final class Conversation {
     return result
   }
 
-  /// Runs `body`, and passes its errors to the client.
   func checked<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(AnswerFailure) -> Result {
     do throws(StoreError) { return try body() } catch { throw .refused(error) }
   }

@@ -1,16 +1,16 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// Slows down guesses: each failure after the third doubles the wait before the next try.
+/// Slows down guesses: each failure after the third doubles the wait.
 ///
-/// An attack on the file without the agent costs Argon2id; the agent must not be cheaper.
+/// An attack on the file costs Argon2id; the agent must not be cheaper.
 struct Guesses {
   private var failures = 0
   private var notBefore = Duration.zero
 
   /// Failures without a wait.
   private static let free = 3
-  /// The longest wait, in seconds: an owner with the passphrase is back soon.
+  /// The longest wait in seconds: an owner with the passphrase is back soon.
   private static let longest = 64
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` before the wait is over.

@@ -3,13 +3,13 @@ internal import CofferStorage
 internal import CofferVault
 internal import Synchronization
 
-/// Items of one client that wait to be added in one transaction, for which one message may be too small.
+/// A client's items to add in one transaction, which may exceed one message.
 struct StagedItems: Sendable {
   fileprivate(set) var items: [ImportedItem] = []
   fileprivate var bytes = 0
 }
 
-/// The memory for waiting items, shared by all clients: each client alone could otherwise exhaust it.
+/// The memory for waiting items, shared by all clients, each of which could otherwise exhaust it.
 final class Staging: Sendable {
   private let used = Mutex(0)
 

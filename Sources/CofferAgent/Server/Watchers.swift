@@ -4,7 +4,7 @@ internal import CofferVault
 internal import Synchronization
 internal import SystemPackage
 
-/// The conversations that wait for a change of a vault.
+/// The conversations that wait for changes.
 final class Watchers: Sendable {
   private let bells = Mutex<[ObjectIdentifier: Bell]>([:])
 
@@ -18,14 +18,14 @@ final class Watchers: Sendable {
 }
 
 extension AgentVault {
-  /// The longest wait for a change: less than a client waits for an answer.
+  /// Less than a client waits for an answer.
   private static let longestWatch = Duration.seconds(30)
   /// Pauses before the file is read again: its log is written before a commit becomes visible, which is not notified.
   private static let looks: [Duration] = [
     .milliseconds(2), .milliseconds(8), .milliseconds(32), .milliseconds(128), .milliseconds(512),
   ]
 
-  /// The current moment, once it differs from `known`, ``longestWatch`` is over, or the client of `socket` has left.
+  /// The current moment, once it differs from `known`, ``longestWatch`` is over, or the client has left.
   func moment(after known: AgentMoment?, of socket: borrowing LocalSocket) throws(StoreError) -> AgentMoment {
     let bell = try Bell()
     watchers.add(bell)

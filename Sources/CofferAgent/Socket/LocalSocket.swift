@@ -3,7 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// A connected local socket for frames, each with a time limit that no peer can extend.
+/// A connected local socket for frames, with time limits that no peer can extend.
 struct LocalSocket: ~Copyable {
   let descriptor: Int32
 
@@ -11,7 +11,6 @@ struct LocalSocket: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// The result of waiting for a frame.
   enum Arrival: ~Copyable {
     case frame(Frame)
     /// The peer closed the connection between two frames.
@@ -56,7 +55,7 @@ struct LocalSocket: ~Copyable {
     do throws(SecretMemoryError) { return try SecretBytes(zeros: count) } catch { throw .unmade(StoreError(memory: error)) }
   }
 
-  /// Fills `buffer`; false if the peer closed before its first byte, where `mayEnd` allows that.
+  /// Fills `buffer`; false if the peer closed before its first byte, and `mayEnd`.
   private func fill(
     _ buffer: UnsafeMutableRawBufferPointer, _ deadline: ContinuousClock.Instant, mayEnd: Bool
   ) throws(TransportFailure) -> Bool {
@@ -107,7 +106,7 @@ struct LocalSocket: ~Copyable {
     }
   }
 
-  /// Whether the peer has closed, or sent something unasked: either way the connection cannot be used again.
+  /// Whether the peer has closed, or sent something unasked: the connection is unusable.
   var isSpent: Bool {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&waiting, 1, 0) != 0

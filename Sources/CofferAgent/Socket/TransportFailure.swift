@@ -3,7 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// Why a frame could not be moved over a socket. Contents of a vault or a message are never part of it.
+/// Why a frame could not be sent or received. It never has contents of a vault or a message.
 enum TransportFailure: Error {
   case gone
   /// The peer exceeds a frame's time limit.
@@ -20,7 +20,7 @@ enum TransportFailure: Error {
   /// The place in errors of the conversation itself.
   private static let placeName = "agent.sock"
 
-  /// The failure for callers outside of the agent's modules.
+  /// For callers outside of the agent's modules.
   var error: StoreError {
     switch self {
     case .gone:

@@ -6,7 +6,7 @@ internal import SystemPackage
 
 /// A client's first frame, which names its vault.
 struct Greeting: Sendable {
-  /// The vault's path at the client; empty for the agent's own, allowed only in questions about the agent.
+  /// The vault's path at the client; empty for the agent's first, only in questions about the agent.
   var path: String
   /// The expected vault.
   var vault: VaultID?
@@ -19,7 +19,7 @@ struct Greeting: Sendable {
   /// Another process that the client claims to work for.
   var behalf: Behalf?
 
-  /// The invitations that a vault must satisfy: all given ones, and the identity's to this vault.
+  /// The invitations that a vault must satisfy: all given ones, and the identity's to it.
   func invitations(to vault: VaultID) -> [Invitation] { invitations + known.filter { $0.vault == vault } }
 }
 
@@ -29,7 +29,7 @@ struct UnlockTimes: Sendable {
   var lifetime: Duration?
 }
 
-// The parts about client and agent: the greeting, the credentials, the agent's state.
+// Fields about client and agent: the greeting, the credentials, the agent's state.
 extension FrameWriter {
   mutating func put(_ greeting: Greeting) throws(StoreError) {
     try put(greeting.path)
@@ -77,7 +77,7 @@ extension FrameWriter {
   }
 
   mutating func put(_ times: UnlockTimes) throws(StoreError) {
-    // Zero would mean locked, which nobody requests: it stands for the agent's own limit.
+    // Nobody requests zero, which would mean locked: it stands for the agent's own limit.
     for time in [times.idle, times.lifetime] { try put(UInt64(clamping: time.map { max(1, $0.components.seconds) } ?? 0)) }
   }
 

@@ -5,29 +5,29 @@ package enum AgentProtocol {
   /// The protocol's version, the first byte of every frame's body.
   static let version: UInt8 = 9
 
-  /// The limit of a frame's body in bytes: a transaction of four of the largest values with their descriptions. More guarded
-  /// memory would exceed the usual `RLIMIT_MEMLOCK`, and end in swap.
+  /// The most bytes of a frame's body: four of the largest values with their descriptions. More guarded memory would exceed
+  /// the usual `RLIMIT_MEMLOCK`, and end in swap.
   static let largestBody = 4 * (VaultItem.largestValue + 64 * 1024)
 
-  /// The part of a body allocated at once, in bytes. The rest is allocated as the bytes arrive: a peer must send all that it
-  /// makes the agent hold.
+  /// Bytes of a body allocated at once. The rest is allocated as the bytes arrive: a peer must send all that it makes the
+  /// agent hold.
   static let trustedBody = 16 * 1024
 
-  /// The size in bytes after which a page of a listing is sent: the capacity of a block of guarded memory from a slab.
+  /// The size after which a page of a listing is sent: a block of guarded memory from a slab.
   static let pageBytes = 15 * 1024
 
-  /// The most names or changes in a request: each costs a look-up, during which the vault serves no other request. So many
-  /// took 90 ms to read and up to 190 ms to change, measured through an agent of a debug build on two busy cores.
+  /// The most names or changes in a request, during which the vault serves no other. So many took 90 ms to read and up to
+  /// 190 ms to change, measured through an agent of a debug build on two busy cores.
   static let mostNames = 4096
 
-  /// The most bytes of values in an answer: sixteen of the largest. All are in guarded memory before the first is sent, as
-  /// they belong to one moment.
+  /// The most bytes of values in an answer: sixteen of the largest. All are of one moment, and so in guarded memory before
+  /// the first is sent.
   static let mostLoaded = 16 * VaultItem.largestValue
 
-  /// The most bytes of items waiting to be added, of all clients together: the limit of a file to import.
+  /// The most bytes of items to add, of all clients together: the limit of a file to import.
   static let mostStagedBytes = 64 << 20
 
-  /// The most items added in one transaction: the vault serves nobody else meanwhile, for 4 s of processor time.
+  /// The most items added in one transaction, which occupies the vault for 4 s of processor time.
   static let mostStaged = 100_000
 
   package enum Request: UInt8, CaseIterable {

@@ -19,7 +19,7 @@ public struct AgentStatus: Sendable, Equatable {
   public let others: [Held]
   /// Open connections, including the asking one.
   public let connections: Int
-  /// Bytes of its guarded memory that the system refused to lock against swapping.
+  /// Bytes of its guarded memory not locked against swapping.
   public let unlockedMemory: Int
 
   /// Another unlocked vault of an agent.
@@ -37,7 +37,7 @@ public struct AgentStatus: Sendable, Equatable {
 public struct AgentSettings: Sendable {
   /// The folder of its socket and lock, made with mode 0700 if missing.
   public var folder: FilePath
-  /// Its first vault, and the comparisons for it. Further vaults are compared with the same pins.
+  /// Its first vault, and the comparisons for it. Further vaults use the same pins.
   public var vault: VaultPlace, options: VaultOptions
   /// The time without a request after which the vault is locked.
   public var idle: Duration
@@ -54,8 +54,7 @@ public struct AgentSettings: Sendable {
   /// - Parameters:
   ///   - folder: the folder of its socket and lock.
   ///   - vault: its first vault.
-  ///   - options: the comparisons for the vault. Use those of the program's places, which notice a vault that was rolled
-  ///     back.
+  ///   - options: the comparisons for the vault. Those of the program's places notice a vault that was rolled back.
   ///   - idle: the time without a request after which the vault is locked.
   ///   - lifetime: the time after which it is locked in any case.
   public init(

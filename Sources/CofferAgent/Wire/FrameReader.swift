@@ -49,7 +49,7 @@ extension Frame {
   }
 }
 
-/// A cursor over a peer's frame: every length is checked against the remaining bytes.
+/// A cursor over a peer's frame, which checks every length against the remaining bytes.
 package struct FrameReader {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
@@ -112,7 +112,7 @@ package struct FrameReader {
     do throws(SecretMemoryError) { return try SecretBytes(copying: raw) } catch { throw StoreError(memory: error) }
   }
 
-  /// The number of elements that follow. Each takes at least `least` bytes, so an impossible number is refused before any
+  /// The number of elements that follow. Each takes at least `least` bytes: an impossible number is refused before any
   /// allocation.
   mutating func count(ofAtLeast least: Int) throws(StoreError) -> Int {
     let count = Int(try number(UInt32.self))

@@ -12,7 +12,7 @@ package struct FrameWriter: ~Copyable {
 
   init(request: AgentProtocol.Request) throws(StoreError) { try self.init(kind: request.rawValue) }
   init(answer: AgentProtocol.Answer) throws(StoreError) { try self.init(kind: answer.rawValue) }
-  /// The request to end, which is the same in all protocol versions.
+  /// The request to end, equal in all protocol versions.
   init(stopInVersion version: UInt8) throws(StoreError) {
     try self.init(request: .stop)
     bytes.withUnsafeMutableBytes { $0[4] = version }
@@ -33,7 +33,7 @@ package struct FrameWriter: ~Copyable {
     used = 6
   }
 
-  /// A page of an answer: its kind and count are known once it is full.
+  /// A page: its kind and count are known once it is full.
   init(page: ()) throws(StoreError) {
     try self.init(kind: AgentProtocol.Answer.done.rawValue)
     used += 4
@@ -113,7 +113,6 @@ package struct FrameWriter: ~Copyable {
     } catch { throw StoreError(memory: error) }
   }
 
-  /// Lends the whole frame for sending.
   consuming func withFrame<Result, Failure>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Result) throws(Failure) -> Result
   {
     let (length, end) = (UInt32(bodyCount).littleEndian, used)

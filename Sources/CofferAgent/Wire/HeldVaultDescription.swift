@@ -3,7 +3,6 @@ package import CofferVault
 /// An agent's description of an unlocked vault, without its items.
 package struct HeldVaultDescription: Sendable, Equatable {
   package let status: VaultStatus
-  /// The result of comparing it with the pin.
   package let pin: PinStatus
   /// Entries of the log.
   package let log: Int

@@ -138,7 +138,7 @@ extension FrameWriter {
 }
 
 extension FrameReader {
-  /// The name of an existing item, perhaps by another writer and no longer valid for new ones.
+  /// The name of an existing item, perhaps invalid for new ones.
   mutating func itemName() throws(StoreError) -> ItemName { try ItemName(sealed: text(), text(), field: text()) }
 
   /// A name for a new item.
@@ -232,7 +232,7 @@ extension FrameReader {
     }
   }
 
-  /// The limit of a record's version in bytes, as ``RecordVersion`` promises.
+  /// The most bytes of a record's version, as ``RecordVersion`` promises.
   private static var longestVersion: Int { 32 }
 
   mutating func transactionID() throws(StoreError) -> TransactionID {

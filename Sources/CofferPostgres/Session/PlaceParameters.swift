@@ -28,8 +28,8 @@ struct PlaceParameters {
     }
   }
 
-  /// For each of several hosts, the parameters that lead to it alone; empty for one host, and for lists that do not match,
-  /// which libpq refuses.
+  /// For each of several hosts, the parameters that lead to it alone; empty for one host, and for mismatched lists, which
+  /// libpq refuses.
   var alone: [[(String, String)]] {
     let matches = [hosts, addresses].allSatisfy { $0.isEmpty || $0.count == count } && [0, 1, count].contains(ports.count)
     guard count > 1, matches else { return [] }

@@ -1,11 +1,11 @@
-/// The tables of plain values in the schema of a place on a server.
+/// The tables of plain values in a place's schema.
 ///
 /// A domain has a row that orders its writers, and a row for each of its last commits, by which a commit without an answer
 /// is found. Every reader of the database sees its names and values.
 enum PlainSchema {
   static let names = ["plain", "plain_commit", "plain_domain"]
 
-  /// The most remembered commits of a domain: some seconds' worth, in which a client finds a server again.
+  /// The most remembered commits of a domain: those of some seconds, in which a client finds a server again.
   static let mostCommits: Int64 = 1024
 
   /// The tables, as ``PostgresSchema/question`` describes them.
@@ -14,8 +14,7 @@ enum PlainSchema {
     + "plain_commit.domain:text! plain_commit.version:bigint! plain_commit.id:bytea! "
     + "plain_domain.domain:text! plain_domain.version:bigint! plain_domain.weight:bigint! plain_domain.names:bigint!"
 
-  /// The statements that make the tables. Names are compared bytewise under every collation. The index serves readers of
-  /// changes, who outnumber writers.
+  /// Names are compared bytewise under every collation. The index serves readers of changes, who outnumber writers.
   static func statements(_ schema: String, makesSchema: Bool) -> [String] {
     (makesSchema ? ["CREATE SCHEMA \(schema)"] : []) + [
       """
@@ -41,6 +40,6 @@ struct PlainTable: Sendable {
   /// The place, for messages.
   let place: String
 
-  /// The channel for commits. The limit of a schema's name leaves room for it.
+  /// A schema's longest name leaves room for the suffix.
   var channel: String { "\(schema)_plain" }
 }

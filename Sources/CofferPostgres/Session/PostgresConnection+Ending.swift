@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferVault
 
 extension PostgresConnection {
-  /// Ends a failed transaction. If even that fails the connection is given up, and the server rolls back.
+  /// Ends a failed transaction. If that fails too, the connection is given up, and the server rolls back.
   func rollBack(until deadline: ContinuousClock.Instant) {
     guard !isLost else { return }
     // The queue ends first: it may fail, and nothing is done up to its end.
@@ -13,13 +13,13 @@ extension PostgresConnection {
     } catch { giveUp() }
   }
 
-  /// Ends a read without waiting: the answer is taken with the next transaction's first.
+  /// Ends a read without waiting: the next transaction takes the answer.
   func endReading(until deadline: ContinuousClock.Instant) throws(StoreError) {
     try perform("COMMIT", until: deadline)
     try send(until: deadline)
   }
 
-  /// Commits durably, after the statements that `last` queues.
+  /// Commits durably, after the statements queued by `last`.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` if no answer came (``isLost`` is then true) or the
   ///   server's standby may lack it; after any other error it was not made.

@@ -2,16 +2,15 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import CofferVault
 
-/// A connection in pipeline mode: ``answers(doing:until:)`` sends the queued statements, and waits for all their answers.
-/// Every wait is limited. Used from one thread at a time.
+/// A connection in pipeline mode: ``answers(doing:until:)`` sends the queued statements, and waits for their answers. Every
+/// wait is limited. Used from one thread at a time.
 final class PostgresConnection {
   private let link: PostgresLink
-  /// The names of statements prepared at the server.
+  /// Names of statements prepared at the server.
   private var prepared: [String: String] = [:]
   private var queue: [Queued] = []
   /// Answers taken early.
   private var taken = Answers()
-  /// The kind of answer to a queued statement.
   private enum Queued {
     /// Confirms a preparation.
     case prepared(String)
@@ -20,13 +19,12 @@ final class PostgresConnection {
     case rows
   }
 
-  /// The wanted rows, and the first failure.
   private struct Answers {
     var rows: [PostgresResult] = []
     var failure: StoreError?
   }
 
-  /// The most statements with pending answers. Without a limit both sides might wait for the other one to read.
+  /// The most statements with pending answers. Without a limit each side might wait for the other to read.
   private static let mostQueued = 256
 
   init(_ link: PostgresLink) { self.link = link }
@@ -38,13 +36,13 @@ final class PostgresConnection {
 
   func giveUp() { _ = link.lost("speak to it") }
 
-  /// The connection's parameters, after service files, the environment and libpq's defaults.
+  /// The parameters after service files, the environment and libpq's defaults.
   var parameters: [String: String] { link.handle.parameters }
 
   /// The reached host, or the folder of its socket.
   var host: String { link.handle.host }
 
-  /// The server's process id, as given when connecting, perhaps by a pooler.
+  /// The server's process id at the connection, perhaps from a pooler.
   var backend: String { String(link.handle.library.backend_pid(link.handle.pointer)) }
 
   var usesTLS: Bool { link.handle.library.ssl_in_use(link.handle.pointer) != 0 }
@@ -68,8 +66,7 @@ final class PostgresConnection {
     try send(sql, parameters, .rows, isKept: isKept, until: deadline)
   }
 
-  /// Queues a statement whose rows, if any, are not wanted. Of a long queue the server executes the older half while the
-  /// next ones are queued.
+  /// Queues a statement whose rows, if any, are not wanted. Of a long queue the server executes the older half meanwhile.
   ///
   /// - Parameter changesOne: whether it must change one row. If not, it fails at the server, and with it the commit after
   ///   it.
@@ -84,7 +81,7 @@ final class PostgresConnection {
     if let failure = taken.failure { throw failure }
   }
 
-  /// Queues the removal of the rows of `table` that match `condition`. If one remains, that fails at the server.
+  /// Queues the removal of matching rows. If one remains, that fails at the server.
   func remove(
     from table: String, where condition: String, _ parameters: [Parameter] = [], until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
@@ -156,7 +153,7 @@ final class PostgresConnection {
     return name
   }
 
-  /// A name derived from the text alone: clients that share the server's connections, as by a pool, cannot run another
+  /// A name derived from the text alone: other clients of the server's connection, as in a pool, cannot run another
   /// statement by it.
   private static func name(of sql: String) -> String {
     var hash: UInt64 = 14_695_981_039_346_656_037
@@ -166,7 +163,6 @@ final class PostgresConnection {
 
   // MARK: Answers
 
-  /// Sends the queue without waiting for answers.
   func send(until deadline: ContinuousClock.Instant) throws(StoreError) {
     guard link.handle.library.sync(link.handle.pointer) == 1 else { throw link.lost("speak to it") }
     syncs += 1
@@ -178,9 +174,9 @@ final class PostgresConnection {
 
   /// Sends the queue, and waits for all of its answers.
   ///
-  /// - Returns: the wanted rows, in the order of the statements.
-  /// - Throws: the error of the first failed statement; those after it were not run. ``isLost`` tells whether the connection
-  ///   is lost.
+  /// - Returns: the wanted rows, in order of the statements.
+  /// - Throws: the error of the first failed statement; later ones were not run. ``isLost`` tells whether the connection is
+  ///   lost.
   func answers(doing: String = "speak to it", until deadline: ContinuousClock.Instant) throws(StoreError) -> [PostgresResult] {
     try send(until: deadline)
     try take(queue.count, doing, until: deadline)
@@ -218,10 +214,10 @@ final class PostgresConnection {
     }
   }
 
-  /// The number of the server's warnings that its standby may lack a commit.
+  /// Counts the server's warnings that its standby may lack a commit.
   var warnings: Int32 { link.handle.warnings.pointee }
 
-  /// The answer to one statement; nil if an earlier failure kept it from running.
+  /// The answer to one statement; nil if it was not run after an earlier failure.
   private func answer(_ doing: String, until deadline: ContinuousClock.Instant) throws(StoreError) -> PostgresResult? {
     var (found, failure) = (PostgresResult?.none, StoreError?.none)
     while let result = try link.next(until: deadline) {

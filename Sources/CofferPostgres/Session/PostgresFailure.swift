@@ -1,10 +1,10 @@
 internal import CofferPlatform
 
-/// A failed statement's SQLSTATE, without the text of the message, which the server chose.
+/// A failed statement's SQLSTATE, without its message, which the server chose.
 struct PostgresFailure: Error, CustomStringConvertible {
   let state: String
 
-  /// Replaces anything but five characters valid in a code.
+  /// Replaces anything but five valid characters.
   init(_ state: String?) {
     let isCode =
       state.map { $0.utf8.count == 5 && $0.utf8.allSatisfy { (48...57).contains($0) || (65...90).contains($0) } } ?? false
@@ -45,7 +45,7 @@ extension StoreError {
       (.unreachable, "the server went away: try again when it is there")
     case let state where state.hasPrefix("58") || state.hasPrefix("53") || state.hasPrefix("XX"):
       (.io(5), "ask who runs the server to look at its log; nothing was changed")
-    // Other errors mean statements that do not fit the tables. The statements are fixed, so the tables are wrong.
+    // Others mean statements that do not fit the tables. The statements are fixed, so the tables are wrong.
     default: (.damaged, "check a vault with verify, then restore a backup")
     }
   }
@@ -53,7 +53,7 @@ extension StoreError {
 
 /// libpq's messages after a failed connection. They are English: the program sets no locale.
 enum Unreached {
-  /// The starts of libpq's messages about a wrong place: `conninfo_uri_parse_options` and others of its fe-connect.c.
+  /// Starts of libpq's messages about a wrong place: `conninfo_uri_parse_options` and others of its fe-connect.c.
   private static let ofPlaces = [
     "invalid ", "missing ", "unexpected ", "end of string", "forbidden value", "definition of service", "could not match",
   ]

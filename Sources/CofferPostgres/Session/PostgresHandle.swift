@@ -6,7 +6,7 @@ internal import CofferVault
 struct PostgresHandle: ~Copyable {
   let library: coffer_libpq
   let pointer: OpaquePointer
-  /// The number of the server's warnings that its standby may lack a commit.
+  /// Counts the server's warnings that its standby may lack a commit.
   let warnings: UnsafeMutablePointer<Int32>
   private let process = getpid()
 
@@ -44,14 +44,14 @@ struct PostgresHandle: ~Copyable {
     return PostgresHandle(library, pointer)
   }
 
-  /// The names of `place`, without a server. libpq assembles the parameters of a place before it checks them, and stops at
-  /// an unknown one.
+  /// The names of `place`, without a server. libpq assembles a place's parameters before it checks them, and stops at an
+  /// unknown one.
   static func names(_ place: PostgresPlace) throws(StoreError) -> PlaceNames {
     let handle = try unconnected(place)
     return PlaceNames(PlaceParameters(handle.parameters), host: handle.host, name: place.name)
   }
 
-  /// The parameters of `place`, after service files, the environment and libpq's defaults, without a server.
+  /// The parameters of `place` as libpq completes them, without a server.
   static func parameters(of place: PostgresPlace) throws(StoreError) -> PlaceParameters {
     PlaceParameters(try unconnected(place).parameters)
   }
@@ -60,7 +60,7 @@ struct PostgresHandle: ~Copyable {
     try begin(place.connection, VaultPlace(place.url), [], overriding: [("target_session_attrs", "none")])
   }
 
-  /// The connection's parameters, after service files, the environment and libpq's defaults.
+  /// The parameters after service files, the environment and libpq's defaults.
   var parameters: [String: String] {
     let options = library.options(pointer)
     defer { library.free_options(options) }

@@ -1,7 +1,7 @@
 internal import CCofferLibraries
 internal import CofferPlatform
 
-/// libpq, loaded when a place first names a PostgreSQL server.
+/// libpq, loaded for the first place on a server.
 enum PostgresLibrary {
   private enum Loaded {
     case table(coffer_libpq)

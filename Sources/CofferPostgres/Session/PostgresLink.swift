@@ -2,7 +2,7 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import CofferVault
 
-/// A connection to a server: its traffic, its state, and every wait for it, each with a limit.
+/// A connection to a server: its traffic, its state, and its waits, each with a limit.
 final class PostgresLink {
   let handle: PostgresHandle
   let place: VaultPlace
@@ -14,8 +14,7 @@ final class PostgresLink {
   private(set) var wasLate = false
   /// Bytes received since the last reset, and bytes in the socket at libpq's last read.
   private var received = 0, waiting = 0
-  /// The limit for the answers to one queue in bytes: about four times 256 records with a value and a description of 64 KiB
-  /// each.
+  /// The most bytes of answers to one queue: about four times 256 records with a value and a description of 64 KiB each.
   static let mostReceived = 128 << 20
 
   /// Connects, and sets it to pipeline mode.
@@ -80,7 +79,6 @@ final class PostgresLink {
     }
   }
 
-  /// Waits until the socket is ready; false at `deadline`.
   private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {
     // libpq reads up to 8 KiB at a time, regardless of later bytes.
     if waiting > 0 { received += max(waiting - unread, min(waiting, 8192)) }
@@ -109,7 +107,6 @@ final class PostgresLink {
     return ioctl(handle.library.socket(handle.pointer), UInt(FIONREAD), &count) == 0 ? Int(count) : 0
   }
 
-  /// Takes notices; whether there were any.
   private func takeNotices() -> Bool {
     var isTold = false
     while let notice = handle.library.notifies(handle.pointer) {
@@ -119,8 +116,7 @@ final class PostgresLink {
     return isTold
   }
 
-  /// Waits for a notice on the channel, a ring of `bell`, or the end of `time`; false after a ring, and after other data
-  /// from the server.
+  /// Waits for a notice, a ring of `bell`, or the end of `time`; false after a ring, and after other data from the server.
   func waitForNotice(_ bell: Bell, for time: Duration) throws(StoreError) -> Bool {
     var waiting = [
       pollfd(fd: handle.library.socket(handle.pointer), events: Int16(POLLIN), revents: 0),

@@ -1,16 +1,16 @@
 internal import CofferPlatform
 
-/// A vault on a PostgreSQL server: `postgresql://[user@]host[,host2]/database[?options]#name`, by default with the name
-/// `main`.
+/// A vault on a PostgreSQL server: `postgresql://[user@]host[,host2]/database[?options]#name`; the name is `main` by
+/// default.
 ///
 /// The part before `#` is libpq's: "libpq — C Library, Connection URIs". A password is refused, because places appear in
 /// arguments, messages and unit files; libpq finds one in `~/.pgpass`.
 struct PostgresPlace: Sendable {
   /// libpq's schemes.
   static let schemes = ["postgresql", "postgres"]
-  /// The longest name in bytes: an identifier, which begins with `coffer_`, has at most 63, and a copy's ends with its time.
+  /// An identifier has at most 63 bytes: it begins with `coffer_`, and a copy's ends with its time.
   private static let longestName = 50
-  /// The limit of any wait in seconds, unless the place sets it.
+  /// Seconds that any wait may take, unless the place sets them.
   private static let usualPatience = 15
   /// A day: nobody waits longer.
   private static let mostPatience = 86_400
@@ -20,14 +20,13 @@ struct PostgresPlace: Sendable {
   /// The part for libpq.
   let connection: String
   let name: String
-  /// Whether the vault may be written if the server acknowledges commits before they are durable.
+  /// Whether to write although the server acknowledges commits before they are durable.
   let allowsAsynchronousCommit: Bool
   let patience: Duration
 
-  /// The schema that holds the vault's tables.
   var schema: String { "coffer_\(name)" }
 
-  /// The prefix of the names of this vault's copies; a time of 13 digits follows.
+  /// The prefix of the names of copies; a time of 13 digits follows.
   var nameOfCopies: String { "\(name.prefix(Self.longestName - 21))_before_" }
 
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.

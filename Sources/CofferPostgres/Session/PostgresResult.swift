@@ -4,7 +4,7 @@ internal import CofferVault
 
 /// The rows of an answer, held by libpq. Lent bytes live as long as this object.
 ///
-/// A server can answer anything: the type and length of each column are checked.
+/// A server can answer anything: each column's type and length are checked.
 final class PostgresResult {
   /// Types of columns: `BYTEAOID`, `INT8OID`.
   static let bytea: UInt32 = 17, bigint: UInt32 = 20

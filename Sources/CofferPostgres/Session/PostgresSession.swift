@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferVault
 
-/// A connection to the server of a place, remade after a loss, with all settings that a vault needs.
+/// A connection to a place's server, with a vault's settings, remade after a loss.
 final class PostgresSession {
   let place: PostgresPlace
   /// The longest wait for anything.
@@ -18,7 +18,7 @@ final class PostgresSession {
   struct Facts {
     /// The place under its hosts' names.
     var found: VaultPlace?
-    /// The tables of the vault in the place's schema, in the form of ``PostgresSchema/text``; empty if there are none.
+    /// The vault's tables in the schema, in the form of ``PostgresSchema/text``; empty if there are none.
     var tables = ""
     var hasSchema = false
     /// Whether there is any table other than those of plain values.
@@ -41,7 +41,7 @@ final class PostgresSession {
   /// The place in errors.
   var shown: VaultPlace { facts.found ?? VaultPlace(place.url) }
 
-  /// Later than the server's own limits, so that the server reports a timeout first.
+  /// Later than the server's own limits: the server reports a timeout first.
   var deadline: ContinuousClock.Instant { .now + patience + .seconds(2) }
 
   /// A usable connection, remade after a loss.
@@ -60,15 +60,14 @@ final class PostgresSession {
   /// Seconds between checks whether the peer is alive.
   private var seconds: Int64 { max(2, (milliseconds + 999) / 1000) }
 
-  /// Connects to the first of the place's hosts that accepts this program and is writable. libpq itself would spend all
-  /// hosts' time on a silent one: its `connect_timeout` is for blocking calls.
+  /// Connects to the place's first host that accepts this program and is writable. libpq would spend all hosts' time on a
+  /// silent one: its `connect_timeout` is for blocking calls.
   private func connect(_ parameters: PlaceParameters) throws(StoreError) -> PostgresLink {
     let options = [
       ("fallback_application_name", "coffer"), ("connect_timeout", String(seconds)), ("client_encoding", "UTF8"),
-      // A standby's lag would be a rollback. A server whose transactions are read-only by default is wanted only for
-      // reading.
+      // A standby's lag would be a rollback. From a server with read-only transactions by default, only reading is wanted.
       ("target_session_attrs", "primary"), ("tcp_user_timeout", String(milliseconds)), ("keepalives_idle", String(seconds)),
-      // Otherwise Linux asks again after 75 s, and a mere listener notices nothing until then.
+      // Otherwise Linux asks again after 75 s, until when a mere listener notices nothing.
       ("keepalives_interval", String(seconds)),
     ]
     let hosts = parameters.alone
@@ -88,8 +87,8 @@ final class PostgresSession {
 
   func close() { connection = nil }
 
-  /// Begins a transaction by `body`, and retries if an existing connection turns out to be gone: a restarted server is
-  /// available again, and nothing was asked of it yet.
+  /// Begins a transaction by `body`, and retries after the loss of an existing connection: the server may have been
+  /// restarted, and nothing was asked of it yet.
   func begin<Result>(_ body: (PostgresConnection) throws(StoreError) -> Result) throws(StoreError) -> Result {
     let before = made
     let connection = try open()
@@ -107,7 +106,7 @@ final class PostgresSession {
       cure: "set synchronous_commit and fsync to on; or say coffer_allow_async=1 in the place, and lose what a crash takes")
   }
 
-  /// Begins a transaction and makes tables in it by `statements`, if the server waits for its disk; the caller commits.
+  /// Makes tables by `statements` in a new transaction, if the server waits for its disk; the caller commits.
   func makeTables(_ statements: [String], _ doing: String) throws(StoreError) -> PostgresConnection {
     let connection = try open()
     do throws(StoreError) {
@@ -147,8 +146,8 @@ final class PostgresSession {
     return facts
   }
 
-  /// Sets the connection's settings if it speaks to the process `backend`, and reads the tables. A connection that a pooler
-  /// passes on must get neither the settings nor prepared statements.
+  /// Sets the connection's settings if it speaks to the process `backend`, and reads the tables. A pooler's shared
+  /// connection must get neither settings nor prepared statements.
   ///
   /// Schemas in which others can make objects are not searched: all names but the system's are qualified. Each query has one
   /// good plan, by an index: planning for each value costs more than many of them take. A machine that is gone sends no end:
@@ -177,7 +176,7 @@ final class PostgresSession {
   }
 
   /// Checks whether a pooler gives each transaction another connection: then a second client meets the first one's process,
-  /// or the first one meets another. Taking turns tells any pool from a connection kept for its client.
+  /// or the first one meets another. Taking turns distinguishes any pool from connections kept for one client.
   private func checkPool(_ new: PostgresConnection, _ backend: String, _ parameters: PlaceParameters) throws(StoreError) {
     let other = PostgresConnection(try connect(parameters))
     for (connection, isOther) in [(other, true), (new, false), (new, false), (other, true), (new, false), (new, false)] {
@@ -193,7 +192,7 @@ final class PostgresSession {
   }
 }
 
-/// The tables of a vault on a server, which are those of a file.
+/// The tables of a vault on a server, equal to those of a file.
 enum PostgresSchema {
   private static let tables: [(name: String, columns: [(name: String, type: String, isNullable: Bool)])] = [
     ("decided", [("txid", "bytea", false), ("outcome", "bigint", false), ("time", "bigint", false)]),
@@ -214,7 +213,7 @@ enum PostgresSchema {
   }.joined(separator: " ")
 
   /// Whether the schema $1 exists, its tables, and whether this role may write to them; the same for plain values, and the
-  /// database's encoding. Only plain tables count, not views or others. A description that is too long is cut.
+  /// database's encoding. Only plain tables count, not views. A description that is too long is cut.
   static let question = """
     SELECT CASE WHEN n.oid IS NULL THEN '0' ELSE '1' END, left(\(described("NOT IN")), 4096), \(mayWrite("NOT IN")),
       left(\(described("IN")), 4096), \(mayWrite("IN")), current_setting('server_encoding')
@@ -248,7 +247,7 @@ enum PostgresSchema {
   /// A column of bytes, cut to one more than the maximum.
   static func cut(_ column: String, _ most: Int) -> String { "substring(\(column) FROM 1 FOR \(most + 1))" }
 
-  /// The statements that make the tables. Sealed bytes cannot be compressed, and compression is off.
+  /// Sealed bytes cannot be compressed: compression is off.
   static func statements(_ schema: String, makesSchema: Bool = true) -> [String] {
     (makesSchema ? ["CREATE SCHEMA \(schema)"] : [])
       + tables.flatMap { table in
@@ -269,13 +268,11 @@ enum PostgresSchema {
       THEN 1::bigint ELSE 0::bigint END
     """
 
-  /// The statements that copy the vault's rows to another schema.
   static func copying(_ schema: String, to copy: String) -> [String] {
     statements(copy) + tables.map { "INSERT INTO \(copy).\($0.name) SELECT * FROM \(schema).\($0.name)" }
   }
 
-  /// The statements by which an administrator who makes the tables lets roles read or write a place, including its later
-  /// tables.
+  /// The statements for an administrator that let roles read or write a place, including its later tables.
   static func grants(_ schema: String, readers: String, writers: String) -> [String] {
     let rights = [("SELECT", "\(readers), \(writers)"), ("INSERT, UPDATE, DELETE", writers)]
     return ["GRANT USAGE ON SCHEMA \(schema) TO \(readers), \(writers);"]
@@ -284,8 +281,8 @@ enum PostgresSchema {
   }
 }
 
-/// The names of a place on a server in a pin's name: one for each host among its parameters, after libpq's defaults, service
-/// file and environment. User, options and address do not count: they lead to the same rows.
+/// A place's names in a pin's name: one for each host among its parameters, after libpq's defaults, service file and
+/// environment. User, options and address do not count: they lead to the same rows.
 struct PlaceNames {
   private(set) var all: [[UInt8]] = []
 
@@ -302,7 +299,7 @@ struct PlaceNames {
     }
   }
 
-  /// A host in lower case without its final dot, or the folder of a socket without links.
+  /// A host in lower case without its final dot, or a socket's folder without links.
   private static func canonical(_ host: String) -> String {
     guard host.hasPrefix("/") else {
       let lower = host.lowercased()

@@ -4,7 +4,7 @@ internal import CofferVaultRows
 internal import Synchronization
 
 /// A lock of the server's that ends with its connection: "PostgreSQL, Advisory Locks". Every user of the database can take
-/// it too, and keep others waiting.
+/// it, and keep others waiting.
 final class PostgresTurn: ServerTurn {
   /// Passed from the thread that made it to the one that ends it.
   private struct Held: @unchecked Sendable { let session: PostgresSession }

@@ -6,7 +6,7 @@ internal import SystemPackage
 /// A connection that listens for commits to one place, remade after every loss.
 ///
 /// It listens before it calls the body, so that nothing is missed; the body reads the rows, and finds changes made without a
-/// connection. A server can withhold a notice as it can withhold rows: the next call finds the change.
+/// connection. A server can withhold notices like rows: the next call finds the change.
 final class PostgresWatch: Sendable {
   private let place: PostgresPlace
   private let bell: Bell
@@ -16,12 +16,11 @@ final class PostgresWatch: Sendable {
   private let channel: String
   private let away: StoreError.Remedy?
   private let body: Body
-  /// For a thread that waits and calls a body which reads rows.
+  /// For a body that reads rows.
   private static let stackBytes = 512 * 1024
   /// The pause between calls of the body without a notice: a server can withhold one.
   private let interval: Duration
-  /// A call is followed by a rest of equal length, up to this limit: endless notices must not keep anybody busy all the
-  /// time.
+  /// A call is followed by an equal rest, up to this limit: endless notices must not keep anybody busy.
   private static let longestRest = Duration.seconds(1)
   /// Before reconnecting, in milliseconds.
   private static let pause: Int32 = 500

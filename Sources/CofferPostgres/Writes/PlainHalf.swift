@@ -1,8 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The plain half of a transaction with a vault in the same database. The vault's connection makes both in one transaction
-/// of the server.
+/// The plain half of a transaction with a vault in the same database, whose connection makes both.
 ///
 /// - Note: unchecked, because it is made, passed to the vault and read within one call, on one thread.
 final class PlainHalf: CompanionWrites, @unchecked Sendable {
@@ -53,10 +52,8 @@ final class PlainHalf: CompanionWrites, @unchecked Sendable {
     try write.queue(connection, deadline)
   }
 
-  /// Records the outcome of the vault's transaction.
   func end(_ state: State) { self.state = state }
 
-  /// The error for halves that cannot be made together.
   static func apart(_ place: String) -> StoreError {
     StoreError(
       .unsupported, "a transaction writes to this plain store and to a vault that is not opened here in the same database",

@@ -2,8 +2,8 @@ internal import CofferDefaults
 internal import CofferPlatform
 internal import CofferStorage
 
-/// A write to a domain on a server, in the caller's transaction: it takes the domain's lock and reads the values to change,
-/// and later queues the changes.
+/// A write to a domain, in the caller's transaction: it takes the domain's lock and reads the values to change, and later
+/// queues the changes.
 final class PlainWrite {
   let table: PlainTable
   private let names: [String]
@@ -28,17 +28,16 @@ final class PlainWrite {
     self.names = names.filter { seen.insert(Array($0.utf8)).inserted }
   }
 
-  /// The value of one of the names.
   subscript(_ name: String) -> PlainForm? { old[Array(name.utf8)] }
 
   // MARK: Beginning
 
-  /// Takes the lock of all writers of the domain, and reads.
+  /// Takes the lock of the domain's writers, and reads.
   func begin(_ connection: PostgresConnection, _ session: PostgresSession) throws(StoreError) {
     (old, effects) = ([:], [])
     var answers = try ask(connection, session)
     if answers[0].count == 0 {
-      // The domain has no row yet. This waits for another writer that makes it now.
+      // The domain has no row yet. This waits for another writer that makes it.
       try connection.perform(
         """
         INSERT INTO \(table.schema).plain_domain (domain, version, weight, names) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING
@@ -50,7 +49,7 @@ final class PlainWrite {
     guard row.count == 1 else { throw table.damaged("the domain's row is missing") }
     try session.checkDurability(row.number(0, 3))
     domain = Domain(version: try row.number(0, 0), weight: Int(try row.number(0, 1)), names: try row.number(0, 2))
-    // Each is added to, and any writer of settings may have stored any number.
+    // Each will be increased, and any writer of settings may have stored any number.
     guard [domain.version, Int64(domain.weight), domain.names].allSatisfy((0...Self.mostCounted).contains) else {
       throw table.damaged("the domain's row counts what cannot be counted")
     }
@@ -139,8 +138,7 @@ final class PlainWrite {
         try look.begin(connection, session)
         let isThere = look.domain.version >= version
         let found = isThere ? try table.commit(version, connection, session) : nil
-        // This transaction's own commit waits for the standby: a restarted server no longer waits with the commit in
-        // question.
+        // This commit waits for the standby: a restarted server no longer waits with the commit in question.
         try connection.commit(at: session.shown, until: session.deadline) {}
         return isThere ? found.map { $0 == id.bytes } : false
       } catch {
@@ -168,7 +166,7 @@ extension PlainTable {
     throw damaged("the value is none that Coffer wrote", name)
   }
 
-  /// The id of the commit of that number; nil if forgotten, or if there was none.
+  /// The id of that commit; nil if forgotten, or if there was none.
   func commit(_ version: Int64, _ connection: PostgresConnection, _ session: PostgresSession) throws(StoreError) -> [UInt8]? {
     try askForCommit(version, connection, session)
     guard let answer = try connection.answers(doing: "look for a commit", until: session.deadline).first else {

@@ -2,7 +2,7 @@ internal import CCofferLibraries
 internal import CofferPlatform
 internal import SystemPackage
 
-/// A connection to the user's message bus, for one thread: sd-bus is not thread-safe.
+/// A connection to the user's message bus, for one thread, as sd-bus demands.
 final class Bus {
   let library: coffer_sdbus
   let connection: OpaquePointer
@@ -111,13 +111,11 @@ final class Bus {
     guard code >= 0 else { throw failure(code, "send a message on the bus") }
   }
 
-  /// Calls a method of the bus itself, and waits for the answer.
+  /// Calls a method of the bus itself.
   func ask(_ member: String, _ put: (BusMessage) throws(Refusal) -> Void) throws(StoreError) -> BusMessage {
     try call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, put)
   }
 
-  /// Calls a method and waits for the answer.
-  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` with the answer's error.
   func call(
     _ destination: String, _ path: String, _ interface: String, _ member: String,
@@ -139,10 +137,10 @@ final class Bus {
     return BusMessage(answer, self)
   }
 
-  /// Microseconds to wait for an answer: five seconds, for a very busy machine.
+  /// Microseconds: five seconds, for a very busy machine.
   private static let patience: UInt64 = 5_000_000
 
-  /// Takes the name; false if its owner keeps it.
+  /// False if the owner keeps the name.
   func takeName(_ name: String, replacing: Bool) throws(StoreError) -> Bool {
     let flags = COFFER_SDBUS_ALLOW_REPLACEMENT | (replacing ? COFFER_SDBUS_REPLACE_EXISTING : 0)
     let code = library.request_name(connection, name, UInt64(flags))
@@ -165,7 +163,6 @@ final class Bus {
     return Int32(clamping: try answered { () throws(Refusal) in try answer.number() })
   }
 
-  /// Subscribes to the signals that match `rule`.
   func listen(to rule: String) throws(StoreError) {
     _ = try ask("AddMatch") { (message) throws(Refusal) in try message.put(rule) }
   }

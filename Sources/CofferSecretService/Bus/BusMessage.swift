@@ -8,7 +8,7 @@ final class BusMessage {
   let raw: OpaquePointer
   let bus: Bus
   var library: coffer_sdbus { bus.library }
-  /// Bytes of texts and arrays read from it, which a waiting call holds.
+  /// Bytes of texts and arrays read, which a waiting call holds.
   private(set) var bytesRead = 0
 
   /// Takes ownership of a reference of sd-bus.
@@ -77,7 +77,6 @@ final class BusMessage {
 
   private func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
 
-  /// Addresses it to one connection only.
   func address(to connection: String) throws(Refusal) {
     let code = library.set_destination(raw, connection)
     guard code >= 0 else { throw .failed("cannot address a message: \(String(cString: strerror(-code)))") }
@@ -117,7 +116,6 @@ extension BusMessage {
     return try body(UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// Enters a container, reads it with `body`, and leaves it.
   func container<Result>(
     _ type: Unicode.Scalar, _ contents: String, _ body: () throws(Refusal) -> Result
   ) throws(Refusal) -> Result? {
@@ -169,14 +167,14 @@ extension BusMessage {
     return paths
   }
 
-  /// Reads a dictionary from text to `contents`: `body` gets each name and reads the value.
+  /// Reads a dictionary from text to `contents`: `body` gets each name and reads its value.
   func entries(_ contents: String, _ body: (String) throws(Refusal) -> Void) throws(Refusal) {
     _ = try container("a", "{s\(contents)}") { () throws(Refusal) in
       while try container("e", "s" + contents, { () throws(Refusal) in try body(string()) }) != nil {}
     }
   }
 
-  /// - Throws: ``Refusal`` `InvalidArgs` for a repeated name, also in another spelling of Unicode: an item has one of them.
+  /// - Throws: ``Refusal`` `InvalidArgs` for a repeated name, even in another spelling of Unicode: an item has one of them.
   func attributes() throws(Refusal) -> [String: String] {
     var attributes: [String: String] = [:]
     try entries("s") { (name) throws(Refusal) in

@@ -1,6 +1,6 @@
 internal import CofferPlatform
 
-/// A client's error: a name for programs, and a text for people, without secrets.
+/// A client's error: a name for programs, and a text without secrets for people.
 struct Refusal: Error, Equatable, Sendable {
   let name: String
   let text: String
@@ -45,8 +45,8 @@ struct Refusal: Error, Equatable, Sendable {
   static func denied(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.AccessDenied", text) }
   static func failed(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.Failed", text) }
 
-  /// The client's error for an error of the vault. A rolled back, missing or damaged vault is an error: an empty answer
-  /// would tell a program that it has no credentials, and it would make new ones.
+  /// An error of the vault for a client. A rolled back, missing or damaged vault is an error: after an empty answer, a
+  /// program would believe that it has no credentials, and make new ones.
   init(_ error: StoreError, at path: String) {
     let text = "\(error.what); \(error.cure)"
     switch error.kind {

@@ -1,4 +1,4 @@
-/// An object's interface: the one table for checks of calls and for introspection.
+/// The one table of an object's interface, for checks of calls and for introspection.
 struct Interface: Sendable {
   struct Method: Sendable {
     let name: String
@@ -120,7 +120,6 @@ extension ObjectPath {
 }
 
 extension Interface {
-  /// The introspection data of an object and its children.
   static func describe(_ interfaces: [Interface], children: [String]) -> String {
     var lines = [
       "<!DOCTYPE node PUBLIC \"-//freedesktop//DTD D-BUS Object Introspection 1.0//EN\"",

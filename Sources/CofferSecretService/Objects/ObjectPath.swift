@@ -1,6 +1,6 @@
 internal import CofferStorage
 
-/// An object of the service, by its path. Source: Secret Service API 0.2, "Object paths".
+/// Source: Secret Service API 0.2, "Object paths".
 enum ObjectPath: Hashable, Sendable {
   case service
   case collection(String)
@@ -56,7 +56,7 @@ enum ObjectPath: Hashable, Sendable {
   static func of(prompt number: UInt64) -> String { root + "/prompt/p\(number)" }
 }
 
-/// An item's place, compared by bytes.
+/// Paths are compared by bytes.
 struct ItemPath: Hashable, Sendable {
   /// Its collection's name.
   let collection: String

@@ -2,15 +2,14 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import Synchronization
 
-/// Reports the agent's changes of the vault and its lock, on its own thread.
+/// Reports changes of the agent's vault and its lock, on its own thread.
 final class AgentWatch: Sendable {
   private let client: AgentClient
   private let inbox: Inbox
   private let isStopped = Atomic<Bool>(false)
-  /// Rings when an agent may have begun.
   private let bell: Bell
 
-  /// The pause between checks for an agent whose folder cannot be watched.
+  /// The pause between checks if the agent's folder cannot be watched.
   private static let pause = Duration.seconds(1)
 
   init(_ client: AgentClient, _ inbox: Inbox) throws(StoreError) {

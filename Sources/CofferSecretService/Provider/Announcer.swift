@@ -35,7 +35,6 @@ final class Announcer {
     }
   }
 
-  /// Signals an event of an item.
   func tell(_ event: ItemEvent) {
     let item = event.item
     let collection = ObjectPath.of(collection: item.path.collection)
@@ -50,14 +49,12 @@ final class Announcer {
     }
   }
 
-  /// Signals the current items of a collection.
   func tellItems(_ paths: [String], of collection: String) {
     changed(.collection, at: ObjectPath.of(collection: collection)) { (signal) throws(Refusal) in
       try signal.putProperty("Items", "ao") { () throws(Refusal) in try signal.put(paths: paths) }
     }
   }
 
-  /// Signals that a collection was locked or unlocked.
   func tellLock(_ collection: CollectionState, isLocked: Bool) {
     signal("CollectionChanged", .service, at: ObjectPath.root, about: collection.path)
     changed(.collection, at: collection.path) { (signal) throws(Refusal) in

@@ -1,11 +1,11 @@
-/// Each client's share of the pending calls: a client that calls endlessly must not keep others from the vault.
+/// Each client's share of the pending calls: endless calls must not keep others from the vault.
 struct ClientShares {
   private struct Share {
     var calls = 0, bytes = 0
   }
   private var shares: [String: Share] = [:]
 
-  /// The most calls of a client that wait for the vault: a sixteenth of all. More may be in progress with an open vault, for
+  /// The most calls of a client that wait for the vault: a sixteenth of all. With an open vault more may be pending, for
   /// clients that ask for many items at once.
   static let mostWaiting = 1024
   /// The most bytes in a client's calls: 32 of the largest secrets. A waiting call has its secret twice, in its message and
@@ -22,7 +22,7 @@ struct ClientShares {
     guard !waits || share.calls < Self.mostWaiting else { throw Self.tooManyWait }
   }
 
-  /// The same for a call in progress that must now wait for the vault, which was locked.
+  /// The same for a pending call that must now wait for the vault.
   func checkWaiting(_ call: Call) throws(Refusal) {
     guard let share = shares[call.client], share.calls <= Self.mostWaiting else { throw Self.tooManyWait }
   }
@@ -45,12 +45,11 @@ struct ClientShares {
 }
 
 /// The end of each program's wait for the vault: all its calls in a row share the patience of one. After an error about a
-/// locked vault, a program tries the next call, and its user waits for all of them.
+/// locked vault, a program tries the next call, and its user waits for all.
 struct ProgramWaits {
   private var ends: [Int32: ContinuousClock.Instant] = [:]
 
-  /// The end of the wait of a call of `program`. For as long afterwards as it has waited, its calls are refused at once;
-  /// then it may wait again.
+  /// The end of the wait of a call of `program`. For as long afterwards as it has waited, its calls are refused at once.
   mutating func end(of program: Int32, _ patience: Duration, now: ContinuousClock.Instant = .now) -> ContinuousClock.Instant {
     ends = ends.filter { $0.value + patience > now }
     let end = ends[program] ?? now + patience
@@ -58,6 +57,5 @@ struct ProgramWaits {
     return end
   }
 
-  /// Forgets them all after an unlock.
   mutating func clear() { ends = [:] }
 }

@@ -5,11 +5,9 @@ internal import Synchronization
 /// Other threads' events for the bus's thread.
 final class Inbox: Sendable {
   enum Event: Sendable {
-    /// The work of a call is done.
     case done(UInt64)
     /// The state of the agent's vault; nil if no agent runs.
     case moment(AgentMoment?)
-    /// A process that unlocks has ended.
     case tried(process: Int32)
     /// Others' changes; nil if they are unknown.
     case surveyed(Survey?, cost: Duration)
@@ -20,7 +18,6 @@ final class Inbox: Sendable {
 
   /// Nil once closed.
   private let events = Mutex<[Event]?>([])
-  /// Rings while there are events.
   let bell: Bell
 
   init() throws(StoreError) { bell = try Bell() }
@@ -43,7 +40,7 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Takes the remaining events, and accepts no more.
+  /// The remaining events; later ones are not accepted.
   func close() -> [Event] { events.withLock { $0.take() } ?? [] }
 }
 

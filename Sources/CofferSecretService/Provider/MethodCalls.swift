@@ -27,7 +27,7 @@ final class MethodCalls {
     } catch { service.refuse(message, error) }
   }
 
-  /// The called method. A caller may omit the interface.
+  /// A caller may omit the interface.
   private func method(of message: BusMessage, _ object: ObjectPath) throws(Refusal) -> (Interface, Interface.Method) {
     let named = message.interface
     let interfaces = object.interfaces.filter { named.isEmpty || $0.name == named }
@@ -44,7 +44,7 @@ final class MethodCalls {
     case .collection(let name): try callCollection(message, method) { _ throws(Refusal) in name }
     case .alias(let alias):
       try callCollection(message, method) { (vault) throws(Refusal) in
-        // It leads to a standard collection until another one is known.
+        // It leads to a standard collection until another is known.
         try vault.collection(behind: alias)
       }
     case .item(let path): try callItem(message, method, path)
@@ -70,7 +70,7 @@ final class MethodCalls {
       } _: { [self] (paths) throws(Refusal) in
         try service.reply(message) { (answer) throws(Refusal) in
           try answer.put(paths: paths)
-          // No locked ones: attributes are sealed, so a locked vault cannot be searched.
+          // Attributes are sealed: a locked vault cannot be searched.
           try answer.put(paths: [])
         }
       }
@@ -90,7 +90,7 @@ final class MethodCalls {
   }
 
   /// The path of the collection behind an alias. Until that is known, it is the alias's own, which leads there at each call:
-  /// a program given another collection would find nothing there, and store its values again.
+  /// in another collection a program would find nothing, and store its values again.
   private func path(behind alias: String) -> String {
     guard service.book.isRead || alias == CollectionState.session else { return ObjectPath.of(alias: alias) }
     return service.book.collection(behind: alias).map(ObjectPath.of(collection:)) ?? ObjectPath.none
@@ -125,7 +125,7 @@ final class MethodCalls {
     }
   }
 
-  /// The most bytes of an alias, which is part of an attribute's name.
+  /// Limited as part of an attribute's name.
   private static var longestAlias: Int { 64 }
 
   private func createCollection(_ message: BusMessage) throws(Refusal) {
@@ -152,7 +152,7 @@ final class MethodCalls {
     }
   }
 
-  /// The most bytes of the secrets in one answer: each is copied into it, and a D-Bus message has at most 128 MiB.
+  /// The most bytes of secrets in one answer, which has a copy of each: a D-Bus message has at most 128 MiB.
   static var mostSecretBytes: Int { 64 << 20 }
 
   private func getSecrets(_ message: BusMessage) throws(Refusal) {

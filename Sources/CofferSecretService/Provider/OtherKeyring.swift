@@ -10,7 +10,7 @@ internal import FoundationEssentials
 public struct OtherKeyring: Sendable {
   /// The provider.
   public let owner: ProviderOwner
-  /// Its items under their names in Coffer's Secret Service, where the programs that stored them find them.
+  /// Its items, named as in Coffer's Secret Service, where their programs find them.
   public private(set) var items: [ImportedItem] = []
   /// The paths of locked items and collections: nobody is asked to unlock them.
   public private(set) var locked: [String] = []
@@ -55,14 +55,13 @@ public struct OtherKeyring: Sendable {
           locked.append(path)
           continue
         }
-        // The provider's own name, so that a second import finds the item.
+        // The provider's own name: a second import finds the item.
         let item = try ItemName(service: VaultNaming.service(of: name), account: Self.name(of: path))
         items.append(ImportedItem(name: item, form: try bus.secret(path, session)))
       }
     }
   }
 
-  /// The name in the last part of a path.
   private static func name(of path: String) -> String {
     let element = path.split(separator: "/").last.map(String.init) ?? ""
     return PathElement.decode(element) ?? element
@@ -94,7 +93,6 @@ extension Bus {
     try property("Locked", of: path, interface, "b") { (answer) throws(Refusal) in try answer.flag() }
   }
 
-  /// An item's secret and metadata.
   fileprivate func secret(_ path: String, _ session: String) throws(StoreError) -> SecretForm {
     let label = try property("Label", of: path, .item, "s") { (answer) throws(Refusal) in try answer.string() }
     let attributes = try property("Attributes", of: path, .item, "a{ss}") { (answer) throws(Refusal) in try answer.attributes() }

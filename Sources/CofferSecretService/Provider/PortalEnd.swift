@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The pipe or socket for the secret of a sandboxed application.
+/// The pipe or socket for a sandboxed application's secret.
 final class PortalEnd: Sendable {
   private let descriptor: Int32
 

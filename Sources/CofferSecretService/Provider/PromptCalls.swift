@@ -2,7 +2,7 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import Dispatch
 
-/// A client's prompt for a person to unlock something.
+/// A client's prompt for an unlock.
 final class Prompt {
   let client: String
   let path: String
@@ -24,10 +24,9 @@ final class PromptCalls {
 
   init(_ service: ServiceLoop) { self.service = service }
 
-  /// The delay of a prompt without a person: go-keyring listens only after the answer to its call, and would miss an
-  /// immediate signal.
+  /// The delay of a prompt without a person: go-keyring listens only after the answer to its call, and would miss an earlier
+  /// signal.
   private static let afterwards = DispatchTimeInterval.milliseconds(50)
-  /// The most prompts of a client.
   private static let mostPrompts = 128
 
   func unlock(_ message: BusMessage) throws(Refusal) {
@@ -69,7 +68,7 @@ final class PromptCalls {
     }
   }
 
-  /// Whether a path may be one of a collection or of an item: items are not looked up.
+  /// Whether a path may be one of a collection or an item; items are not looked up.
   private func isKnown(_ path: String) -> Bool {
     let areAllKnown = service.isUnlocked && service.book.isRead
     return switch ObjectPath(path) {
@@ -80,7 +79,6 @@ final class PromptCalls {
     }
   }
 
-  /// Whether it belongs to the collection that is never locked.
   static func isOfSession(_ path: String) -> Bool {
     switch ObjectPath(path) {
     case .collection(let name), .alias(let name): name == CollectionState.session
@@ -138,18 +136,15 @@ final class PromptCalls {
     endUnneededAttempt()
   }
 
-  /// Ends the prompt at `path`, if it still exists.
   func complete(_ path: String) {
     if let prompt = prompts[path] { complete(prompt, isDone: service.isUnlocked) }
   }
 
-  /// Forgets the prompts of a departed client.
   func dropAll(of client: String) {
     prompts = prompts.filter { $0.value.client != client }
     endUnneededAttempt()
   }
 
-  /// The last parts of the paths of a client's prompts.
   func names(of client: String) -> [String] {
     prompts.values.filter { $0.client == client }.compactMap { $0.path.split(separator: "/").last.map(String.init) }.sorted()
   }

@@ -28,7 +28,6 @@ final class PropertyCalls {
     }
   }
 
-  /// The known collection of a path; nil if unknown.
   private func known(_ object: ObjectPath) -> CollectionState? {
     switch object {
     case .collection(let name): service.book[name]
@@ -63,7 +62,7 @@ final class PropertyCalls {
     }
   }
 
-  /// The name of a path's collection, read from the open vault: an alias may lead elsewhere once a call has waited for it.
+  /// The name of a path's collection, read from the open vault: an alias may lead elsewhere after the call's wait.
   private static func name(
     of object: ObjectPath, _ known: CollectionState, _ vault: SecretVault
   ) throws(Refusal) -> String {
@@ -148,7 +147,7 @@ final class PropertyCalls {
   }
 
   private func getAll(_ message: BusMessage, _ state: CollectionState) throws(Refusal) {
-    // The items of a locked collection are unknown: the property is then absent, and never empty.
+    // A locked collection's items are unknown: the property is absent, never empty.
     guard !isLocked(state.name) else { return try replyAll(message, state, items: nil) }
     try service.ask(message, waits: service.settings.hasOwnKey) { (vault) throws(Refusal) in
       try vault.find([:], in: state.name).map(\.path.text)

@@ -29,8 +29,8 @@ public final class SecretServiceProvider: Sendable {
   /// Takes the name and answers clients, on this thread, until ``stop()``.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` if another provider has the name;
-  ///   ``/CofferPlatform/StoreError/Kind/unsupported`` without libsystemd; ``/CofferPlatform/StoreError/Kind/io(_:)`` if
-  ///   there is no bus, or it went away; ``/CofferPlatform/StoreError/Kind/closed`` if another provider took the name.
+  ///   ``/CofferPlatform/StoreError/Kind/unsupported`` without libsystemd; ``/CofferPlatform/StoreError/Kind/io(_:)``
+  ///   without a bus, or after its end; ``/CofferPlatform/StoreError/Kind/closed`` if another provider took the name.
   public func run() throws(StoreError) {
     let bus = try Bus(address: settings.bus)
     let service = try ServiceLoop(bus, settings, inbox)
@@ -70,7 +70,7 @@ public final class SecretServiceProvider: Sendable {
   /// The address of the session's bus.
   public static func busAddress() throws(StoreError) -> String { try Bus().address }
 
-  /// Makes the session's bus reload the list of services that it starts.
+  /// Makes the session's bus reload the services that it can start.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` without libsystemd;
   ///   ``/CofferPlatform/StoreError/Kind/io(_:)`` without a bus.

@@ -8,19 +8,18 @@ final class Call {
   let message: BusMessage
   /// Its connection.
   let client: String
-  /// The size of its content, all of which has been read.
+  /// The size of its content; all of it has been read.
   let bytes: Int
   /// The end of its wait for the vault.
   let deadline: ContinuousClock.Instant
-  /// Whether a person was asked for it, which happens once.
+  /// Whether a person was asked for it: nobody is asked twice.
   var wasAsked = false
-  /// Whether its client has gone: nobody is asked for it then.
+  /// Nobody is asked for a client that has gone.
   var isAbandoned = false
   /// The count of unlocks when the work began.
   var timesUnlocked: UInt64 = 0
-  /// Does the work on the queue.
   let start: (_ hasWaited: Bool) -> Void
-  /// Answers with the result of the work, or throws the client's error.
+  /// Answers with the result, or throws the client's error.
   let finish: () throws(Refusal) -> Void
 
   init(
@@ -36,14 +35,13 @@ final class Call {
 }
 
 extension ServiceLoop {
-  /// The most pending calls: each holds its message, and more would wait for longer than their clients do.
+  /// The most pending calls: each holds its message, and more would outlast their clients' patience.
   private static let mostCalls = 16_384
 
-  /// Does `work` outside of the bus's thread, and answers `message` by `answer`. While the vault is locked, the call waits
-  /// for it.
+  /// Does `work` outside of the bus's thread, and answers `message` by `answer`. While the vault is locked, the call waits.
   ///
   /// - Parameters:
-  ///   - waits: whether it waits for a locked vault; otherwise it is refused at once.
+  ///   - waits: false refuses it at once instead.
   ///   - isQuick: whether it reads little, and may be tried on this thread.
   func ask<Value: Sendable>(
     _ message: BusMessage, waits: Bool = true, isQuick: Bool = false,
@@ -76,7 +74,7 @@ extension ServiceLoop {
       switch slot.take() {
       case .success(let value): try answer(value)
       case .failure(let refusal):
-        // It may still wait; the other answer is for the last time.
+        // It may still wait; the other answer is for the end.
         guard refusal.isForUnlocking, ContinuousClock.now < deadline else { return try otherwise(refusal) }
         throw refusal
       }
@@ -86,18 +84,16 @@ extension ServiceLoop {
     begin(call, hasWaited: false)
   }
 
-  /// The end of a call's wait for an unlocked vault.
   func waitingEnd(for message: BusMessage) -> ContinuousClock.Instant {
     // A patience for people does not shorten the wait for this machine's own key.
     let patience = settings.hasOwnKey ? max(settings.patience, SecretServiceSettings.usualPatience) : settings.patience
     guard !isUnlocked else { return .now + patience }
     do throws(StoreError) { return waits.end(of: try bus.process(of: message.sender), patience) } catch {
-      // The client has gone, and its call with it.
+      // The client has gone.
       return .now + patience
     }
   }
 
-  /// Forgets and returns a call.
   @discardableResult func remove(_ number: UInt64) -> Call? {
     parked.remove(number)
     guard let call = calls.removeValue(forKey: number) else { return nil }
@@ -111,7 +107,7 @@ extension ServiceLoop {
   }
 
   /// The result of `work`, on this thread: waking the queue and this thread takes longer than the agent's answer. Nil while
-  /// other work comes first, and if the agent is slow or refuses; the usual way then finds the reason.
+  /// other work comes first, and if the agent is slow or refuses, for a reason that the usual way finds.
   private func tried<Value>(_ work: (SecretVault) throws(Refusal) -> Value) -> Value? {
     guard isUnlocked, calls.count == parked.count, !surveyIsRunning else { return nil }
     do throws(Refusal) { return try work(quickVault) } catch { return nil }
@@ -130,7 +126,7 @@ extension ServiceLoop {
   }
 
   private func park(_ number: UInt64, _ call: Call) {
-    // Unlocked since the work asked for it: no further notice would come.
+    // Unlocked since the work asked for it: there is no further notice.
     guard call.timesUnlocked == timesUnlocked else { return begin(call, hasWaited: true) }
     do throws(Refusal) { try shares.checkWaiting(call) } catch { return drop(number, error) }
     parked.insert(number)
@@ -143,7 +139,6 @@ extension ServiceLoop {
     }
   }
 
-  /// Does the work of a waiting call again.
   private func resume(_ number: UInt64) {
     guard parked.remove(number) != nil, let call = calls[number] else { return }
     begin(call, hasWaited: true)
@@ -151,7 +146,6 @@ extension ServiceLoop {
 
   func resumeAll() { for number in parked.sorted() { resume(number) } }
 
-  /// Refuses calls whose wait is over.
   func expire() {
     let now = ContinuousClock.now
     for number in parked where calls[number].map({ $0.deadline <= now }) ?? true {
@@ -180,7 +174,7 @@ extension ServiceLoop {
     send(answer)
   }
 
-  /// The client as the author of a change in the vault's log.
+  /// The author of a change in the vault's log.
   func author(of message: BusMessage) -> AgentClient {
     do throws(StoreError) {
       let process = try bus.process(of: message.sender)

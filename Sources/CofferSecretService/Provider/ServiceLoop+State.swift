@@ -4,9 +4,8 @@ internal import Dispatch
 
 // The knowledge of the vault, which others change too.
 extension ServiceLoop {
-  /// Records the current state of the agent's vault.
   func note(_ now: AgentMoment?) {
-    // The watch and the check after an attempt report it independently, in any order.
+    // The watch and the check after an attempt report in any order.
     if let now, now.since < since { return }
     let wasLocked = isLocked
     (moment, since) = (now, now?.since ?? since)
@@ -49,10 +48,9 @@ extension ServiceLoop {
     }
   }
 
-  /// The time for surveys is at most one part in this: with many items each takes some milliseconds.
+  /// Surveys take at most one part in this of the time: with many items each takes some milliseconds.
   private static let surveyShare = 10
 
-  /// Looks for changes by others, on the queue.
   func startDueSurvey() {
     guard surveyIsDue, !surveyIsRunning, isUnlocked, ContinuousClock.now >= nextSurvey else { return }
     (surveyIsDue, surveyIsRunning) = (false, true)
@@ -72,7 +70,7 @@ extension ServiceLoop {
     guard let survey else { return }
     note(survey.book)
     for event in survey.events { announcer.tell(event) }
-    // Not at each change: the signal has all paths, and thousands of items may change one by one.
+    // Not at each change: the signal has all paths, and thousands of items may change in turn.
     for collection in book.collections where survey.items[collection.name] != listed[collection.name] {
       announcer.tellItems(survey.items[collection.name] ?? [], of: collection.name)
     }

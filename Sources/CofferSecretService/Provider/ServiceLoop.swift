@@ -14,16 +14,15 @@ final class ServiceLoop {
   let quickVault: SecretVault
   let queue = DispatchQueue(label: "coffer.secret-service")
 
-  /// The last known state of the agent's vault.
   var moment: AgentMoment?
   var isUnlocked: Bool { moment?.vault != nil }
   /// The time of the last known lock or unlock; older notices are late.
   var since: UInt64 = 0
   /// The count of reported unlocks.
   var timesUnlocked: UInt64 = 0
-  /// Whether clients see it locked: not if this machine unlocks it on demand.
+  /// Whether clients see it locked, unless this machine unlocks it on demand.
   var isLocked: Bool { !isUnlocked && !settings.hasOwnKey }
-  /// The collections as clients know them: their names stay known while the vault is locked.
+  /// The collections as clients know them: names stay known while the vault is locked.
   var book = CollectionBook()
 
   let sessions = SessionTable()
@@ -50,7 +49,7 @@ final class ServiceLoop {
   /// Waits for changes of the agent's vault.
   let watch: AgentWatch
 
-  /// The bus's thread waits no longer for the agent: this is too short to notice, and most answers take a hundredth of it.
+  /// The bus's thread waits no longer for the agent: this is not noticeable, and most answers take a hundredth of it.
   private static let quickTime = Duration.milliseconds(20)
 
   init(_ bus: Bus, _ settings: SecretServiceSettings, _ inbox: Inbox) throws(StoreError) {
@@ -77,7 +76,7 @@ final class ServiceLoop {
     unlocker.refuseAll = { [unowned self] refusal in for number in parked { drop(number, refusal) } }
   }
 
-  /// Determines the vault's state before the first call, and watches it from then on.
+  /// Determines the vault's state, and watches it from then on.
   func startWatching() throws(StoreError) {
     // Without an agent it is locked, and clients get any other error.
     do throws(StoreError) { note(try settings.client.moment(after: nil)) } catch { note(nil) }
@@ -127,7 +126,7 @@ final class ServiceLoop {
 
   /// The time until the next deadline.
   func timeLeft() -> Duration? {
-    // A survey that cannot begin yet needs no deadline: the end of the running one, and the unlock, wake the loop.
+    // A survey that cannot begin needs no deadline: the end of the running one, and the unlock, wake the loop.
     let survey = surveyIsDue && isUnlocked && !surveyIsRunning ? [nextSurvey] : []
     let deadlines = parked.compactMap { calls[$0]?.deadline } + [unlocker.deadline].compactMap(\.self) + survey
     return deadlines.min().map { $0 - .now }

@@ -8,7 +8,7 @@ final class SessionTable {
   private var sessions: [String: Session] = [:]
   private var lastNumber: UInt64 = 0
 
-  /// The most sessions of a client: programs that open one for each call, and close none, have some dozens.
+  /// Programs that open a session for each call, and close none, have some dozens.
   private static let mostSessions = 1024
 
   func open(_ message: BusMessage) throws(Refusal) -> BusMessage {
@@ -50,12 +50,10 @@ final class SessionTable {
 
   func closeAll(of client: String) { sessions = sessions.filter { $0.value.client != client } }
 
-  /// The last parts of the paths of a client's sessions.
   func names(of client: String) -> [String] {
     sessions.values.filter { $0.client == client }.compactMap { $0.path.split(separator: "/").last.map(String.init) }.sorted()
   }
 
-  /// The client's own session at `path`.
   func session(_ path: String, of message: BusMessage) throws(Refusal) -> Session {
     guard let session = sessions[path], session.client == message.sender else { throw .noSession(path) }
     return session

@@ -9,16 +9,15 @@ public struct SecretServiceSettings: Sendable {
   public var bus: String?
   /// Takes the bus's name from another provider, if that allows it.
   public var replaces = false
-  /// Whether the vault opens without a question, by a key file or a passphrase's file.
+  /// Whether a key file or a passphrase's file opens the vault without a question.
   public var hasOwnKey = false
   /// Whether a program asks for the passphrase.
   public var hasPrompt = false
   /// How long a call waits for an unlock of the vault.
   public var patience = Self.usualPatience
-  /// How long a call may wait for earlier calls. After that it is refused without any effect.
+  /// How long a call may wait for earlier calls, before it is refused without any effect.
   var longestDelay = Self.usualPatience
-  /// Starts a process that makes the agent unlock the vault, and asks a person only if allowed. Its exit status is 0 on
-  /// success.
+  /// Starts a process that makes the agent unlock the vault, and asks a person only if allowed. It exits with 0 on success.
   public var startUnlocking: @Sendable (_ mayAsk: Bool) throws(StoreError) -> Int32
   /// The reason, by the exit status of a failed unlock, why nobody can unlock the vault; nil if somebody still may.
   public var whyRefused: @Sendable (_ status: Int32) -> String? = { _ in nil }

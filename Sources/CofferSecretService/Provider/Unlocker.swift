@@ -1,7 +1,6 @@
 internal import CofferAgent
 internal import CofferPlatform
 
-/// A process that tries to unlock the vault.
 struct UnlockAttempt {
   let process: Int32
   let mayAsk: Bool
@@ -18,7 +17,7 @@ struct UnlockAttempt {
     isEnded = true
   }
 
-  /// Waits for an ended process, and returns its status; nil, which is no success, if the system does not report it.
+  /// Waits for an ended process. Nil is no success: the system does not report its status.
   @discardableResult static func reap(_ process: Int32) -> Int32? {
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 {
@@ -33,7 +32,6 @@ struct UnlockWaiter {
   let mayAsk: Bool
   /// The end of the wait; nil while a person is asked.
   let deadline: ContinuousClock.Instant?
-  /// Whether a process has tried for it.
   var wasTried = false
   /// Whether it still waits: its client may have gone.
   let isWaiting: () -> Bool
@@ -44,11 +42,10 @@ struct UnlockWaiter {
 final class Unlocker {
   private let settings: SecretServiceSettings
   private let inbox: Inbox
-  /// Asks the agent for the vault's state.
   private let look: () -> Void
   private var attempt: UnlockAttempt?
   private var waiting: [UnlockWaiter] = []
-  /// Refuses the calls that wait for a vault that nobody can unlock.
+  /// For calls that wait for a vault that nobody can unlock.
   var refuseAll: (Refusal) -> Void = { _ in }
 
   init(_ settings: SecretServiceSettings, _ inbox: Inbox, look: @escaping () -> Void) {
@@ -60,7 +57,7 @@ final class Unlocker {
   /// The first deadline of the waiting calls.
   var deadline: ContinuousClock.Instant? { waiting.compactMap(\.deadline).min() }
 
-  /// Ends the running attempt, for which nobody waits.
+  /// Ends an attempt for which nobody waits.
   func endAttempt() { attempt?.end() }
 
   /// Waits for an unlock by this machine's own key, by a program that asks a person, or by `coffer unlock` at a terminal.
@@ -116,7 +113,7 @@ final class Unlocker {
     tryUnlocking()
   }
 
-  /// For a vault that nobody can unlock, however long a client waits.
+  /// For a vault that nobody can unlock at all.
   private func refuse(_ refusal: Refusal) {
     refuseAll(refusal)
     let all = waiting
@@ -124,12 +121,12 @@ final class Unlocker {
     for waiter in all { waiter.then(false) }
   }
 
-  /// No process can unlock the vault for the waiting calls: until their deadlines a person may still do so elsewhere.
+  /// No process can unlock the vault: until their deadlines, calls wait for a person elsewhere.
   private func giveUp(asked: Bool, started: Bool) {
     for index in waiting.indices where asked || !waiting[index].mayAsk || !settings.hasPrompt {
       waiting[index].wasTried = true
     }
-    // Calls that do not wait for a person get the error, as do those whose prompt failed.
+    // Calls that wait for no person get the error, as do those whose prompt failed.
     let over = waiting.filter { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
     waiting.removeAll { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
     for waiter in over { waiter.then(false) }

@@ -2,8 +2,8 @@ internal import CCofferLibraries
 internal import CofferMemory
 internal import CofferPlatform
 
-/// libgcrypt, for the numbers and ciphers of sessions: clients use it themselves, and it comes with libsystemd. libsodium
-/// lacks this group and this cipher.
+/// libgcrypt, for the numbers and ciphers of sessions: clients use it too, and it comes with libsystemd. libsodium lacks
+/// this group and cipher.
 enum Gcrypt {
   /// Loaded for the first session that needs it; nil if not installed.
   static let table: coffer_libgcrypt? = {
@@ -12,7 +12,6 @@ enum Gcrypt {
   }()
 }
 
-/// A number of many bits.
 private struct BigNumber: ~Copyable {
   let raw: OpaquePointer
   private let library: coffer_libgcrypt
@@ -61,7 +60,7 @@ enum KeyExchange {
   /// Bytes of the group's prime, and the most of a public key.
   static let count = 128
   /// Bytes of our secret exponent. Finding one of 256 bits takes 2^128 steps, far more than breaking a group of 1024 bits,
-  /// and the prime is a safe one; 1024 bits would take four times as long and add nothing. Source: RFC 7919, section 5.2.
+  /// and the prime is a safe one; 1024 bits would take four times as long. Source: RFC 7919, section 5.2.
   private static let exponentCount = 32
 
   /// 2^1024 - 2^960 - 1 + 2^64 · (⌊2^894 π⌋ + 129093).
@@ -106,7 +105,7 @@ enum KeyExchange {
     try bytes.span.bytes.withUnsafeBytes { (raw) throws(Refusal) in try BigNumber(raw, library) }
   }
 
-  /// Requires a number between 1 and the prime less 1: others would reveal the key to everybody.
+  /// Requires a number between 1 and the prime less 1: others would reveal the key.
   private static func check(_ theirs: UnsafeRawBufferPointer) throws(Refusal) {
     let digits = theirs.drop { $0 == 0 }
     let isLarge = digits.count > count || digits.count == count && !digits.lexicographicallyPrecedes(prime.dropLast() + [0xFE])
@@ -115,7 +114,7 @@ enum KeyExchange {
     }
   }
 
-  /// The session's key: HKDF with SHA-256, without salt and further information. One block is longer than the key.
+  /// The session's key: HKDF with SHA-256, without salt and information. One block is longer than the key.
   static func derive(_ shared: borrowing SecretBytes) throws(Refusal) -> SecretBytes {
     try Refusal.memory { () throws(SecretMemoryError) in
       let salt = try SecretBytes(zeros: SecretDigest.sha256.count)

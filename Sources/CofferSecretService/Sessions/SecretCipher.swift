@@ -4,14 +4,12 @@ internal import CofferPlatform
 
 /// AES-128 in CBC mode with PKCS #7 padding, as used by sessions.
 ///
-/// It does not authenticate: a program that can change messages on the bus can change their content. The bus keeps others
-/// from that.
+/// It does not authenticate: programs that can change messages on the bus, which keeps others out, can change the content.
 enum SecretCipher {
   /// Bytes of a key, an initialization vector and a block.
   static let keyCount = 16
   static let blockCount = 16
 
-  /// Encrypts `secret` under `key` with an initialization vector.
   static func encrypt(
     _ secret: borrowing SecretBytes, _ key: borrowing SecretBytes, _ vector: UnsafeRawBufferPointer
   ) throws(Refusal) -> SecretBytes {
@@ -46,7 +44,6 @@ enum SecretCipher {
   private typealias Step =
     @convention(c) (OpaquePointer, UnsafeMutableRawPointer, Int, UnsafeRawPointer?, Int) -> UInt32
 
-  /// Applies `step` to the bytes.
   private static func run(
     _ bytes: inout SecretBytes, _ key: borrowing SecretBytes, _ vector: UnsafeRawBufferPointer,
     _ step: (coffer_libgcrypt) -> Step
@@ -70,7 +67,7 @@ enum SecretCipher {
 }
 
 extension Refusal {
-  /// Runs `body`, which allocates guarded memory.
+  /// For allocations of guarded memory.
   static func memory<Made: ~Copyable>(_ body: () throws(SecretMemoryError) -> Made) throws(Refusal) -> Made {
     do throws(SecretMemoryError) { return try body() } catch {
       throw .limit("guarded memory ran out; close other programs, or raise ulimit -l")

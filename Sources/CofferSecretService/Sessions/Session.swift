@@ -2,32 +2,29 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// A client's exchange of secrets with this service: `(oayays)` on the bus, the session, parameters, the value and its
-/// content type.
+/// A client's exchange of secrets: `(oayays)` on the bus, the session, parameters, the value and its content type.
 final class Session {
   static let signature = "(oayays)"
   static let contents = "oayays"
 
-  /// The connection that opened it, and may alone use it.
+  /// The connection that opened it; no other may use it.
   let client: String
   let path: String
   private let key: SecretBytes?
 
-  /// A session without encryption, between processes of one user.
+  /// Without encryption, between processes of one user.
   init(plainFor client: String, path: String) {
     self.client = client
     self.path = path
     key = nil
   }
 
-  /// A session that encrypts them.
   init(for client: String, path: String, key: consuming SecretBytes) {
     self.client = client
     self.path = path
     self.key = consume key
   }
 
-  /// Writes `secret` in the form of this session.
   func put(_ secret: SecretForm, to message: BusMessage) throws(Refusal) {
     switch key {
     case .none: try put(secret.bytes, [], secret, message)

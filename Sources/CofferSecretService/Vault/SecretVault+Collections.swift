@@ -67,10 +67,10 @@ extension SecretVault {
     }
   }
 
-  /// The most bytes of a new collection's name: each may take three in an object path.
+  /// The most bytes of a new name: each may take three in an object path.
   private static let longestName = 64
 
-  /// An unused name for a collection of that label: the label itself, if possible.
+  /// An unused name for a collection of that label, if possible the label.
   private static func freeName(_ label: String, _ book: CollectionBook) -> String {
     let scalars = label.unicodeScalars.filter { $0.properties.generalCategory != .control }
     var start = String(String.UnicodeScalarView(scalars))
@@ -89,7 +89,6 @@ extension SecretVault {
     try write(name, metadata, by: client)
   }
 
-  /// The metadata of a collection's own item.
   private func ownItem(_ name: String) throws(Refusal) -> ItemMetadata {
     let item = try asking(ObjectPath.of(collection: name)) { () throws(StoreError) in
       try client.item(ItemName(service: VaultNaming.collections, account: name))
@@ -97,7 +96,7 @@ extension SecretVault {
     return item?.metadata ?? ItemMetadata(label: CollectionBook()[name]?.label ?? name)
   }
 
-  /// Sets the collection of `alias`; nil removes the alias.
+  /// Nil removes the alias.
   func setAlias(_ alias: String, _ name: String?, by client: AgentClient) throws(Refusal) {
     let key = VaultNaming.alias + alias
     if let name {
@@ -125,7 +124,7 @@ extension SecretVault {
     try write(name, metadata, by: client)
   }
 
-  /// Deletes a collection with its items; shared ones stay in their place.
+  /// Deletes a collection with its items; shared ones are only unshared.
   ///
   /// - Returns: the items that clients no longer see.
   func deleteCollection(_ name: String, by client: AgentClient) throws(Refusal) -> [ItemEvent] {
@@ -143,7 +142,7 @@ extension SecretVault {
     return events
   }
 
-  /// The secret of a sandboxed application, made at its first request.
+  /// A sandboxed application's secret, made at its first request.
   ///
   /// Source: XDG Desktop Portal, "org.freedesktop.portal.Secret": the same for an application each time.
   func portalSecret(_ application: String, by client: AgentClient) throws(Refusal) -> SecretForm {

@@ -4,16 +4,15 @@ internal import CofferStorage
 internal import CofferVault
 internal import Synchronization
 
-/// The news for clients after others changed the vault.
+/// News for clients after others' changes.
 struct Survey: Sendable {
   let book: CollectionBook
   let events: [ItemEvent]
-  /// The paths of each collection's items.
   let items: [String: [String]]
 }
 
 extension SecretVault {
-  /// Compares the current items with the clients' knowledge, and updates that.
+  /// Compares the items with the clients' knowledge, and updates that.
   func survey() throws(Refusal) -> Survey {
     let book = try book()
     var now: [ItemPath: StoredItem] = [:]

@@ -6,13 +6,12 @@ internal import CofferVault
 internal import FoundationEssentials
 internal import Synchronization
 
-/// The items of all collections, in the agent's vault or in memory. Called on one queue, which may wait for the agent, and
-/// on the bus's thread while the queue is idle.
+/// The items of all collections, in the agent's vault or in memory. Used on one queue, which may wait for the agent, and on
+/// the bus's thread while the queue is idle.
 final class SecretVault: Sendable {
   let client: AgentClient
   let state: State
 
-  /// The state outside the vault.
   final class State: Sendable {
     let memory = Mutex(SessionItems())
     /// The clients' knowledge; nil while they can have none.
@@ -29,7 +28,6 @@ final class SecretVault: Sendable {
   /// The same items, through another client.
   func asked(by client: AgentClient) -> SecretVault { SecretVault(client, state) }
 
-  /// Runs `body`, which asks the agent.
   func asking<Result>(_ path: String, _ body: () throws(StoreError) -> Result) throws(Refusal) -> Result {
     do throws(StoreError) { return try body() } catch { throw Refusal(error, at: path) }
   }
@@ -66,7 +64,6 @@ final class SecretVault: Sendable {
     return found
   }
 
-  /// The vault's item at `path`; nil if there is none.
   private func vaultItem(_ path: ItemPath) throws(Refusal) -> VaultItem? {
     guard let id = VaultNaming.sharedID(path.element) else {
       guard let account = PathElement.decode(path.element) else { return nil }
@@ -80,7 +77,7 @@ final class SecretVault: Sendable {
     return shared.first { VaultNaming.hexadecimal($0.id) == id }
   }
 
-  /// The vault's name for the item at `path`, looked up only if the path does not have it.
+  /// The vault's name for the item, looked up only if `path` does not have it.
   private func name(_ path: ItemPath) throws(Refusal) -> ItemName {
     if VaultNaming.sharedID(path.element) == nil, let account = PathElement.decode(path.element) {
       return try VaultNaming.name(path.collection, account)
@@ -103,7 +100,7 @@ final class SecretVault: Sendable {
 
   // MARK: Writing
 
-  /// Stores an item in `collection`, or replaces the oldest one with equal attributes.
+  /// Replaces the oldest item with equal attributes, if `replaces`.
   func create(
     _ draft: ItemDraft, _ secret: SecretForm, in collection: String, replaces: Bool, by client: AgentClient
   ) throws(Refusal) -> ItemEvent {
@@ -136,13 +133,12 @@ final class SecretVault: Sendable {
     return try noted(old == nil ? .created : .changed, item)
   }
 
-  /// An item's attributes in the vault after its client sets `attributes`: Coffer's own stay, such as the mark of a shared
-  /// item.
+  /// Attributes for the vault after a client sets `attributes`: Coffer's own stay, such as the mark of a shared item.
   private static func attributes(_ attributes: [String: String], of item: VaultItem?) -> [String: String] {
     attributes.merging(item?.metadata.ownAttributes ?? [:]) { _, own in own }
   }
 
-  /// - Throws: ``Refusal`` `InvalidArgs` for one of Coffer's own names: a client could set where a login is renewed.
+  /// - Throws: ``Refusal`` `InvalidArgs` for Coffer's own names: a client could set where a login is renewed.
   private static func checkFree(_ attributes: [String: String]) throws(Refusal) {
     guard let name = attributes.keys.first(where: ItemMetadata.isOwn(attribute:)) else { return }
     throw .invalidArguments("the attribute \(name) is Coffer's own")
@@ -157,7 +153,7 @@ final class SecretVault: Sendable {
     return item
   }
 
-  /// Replaces the secret of the item at `path`, and keeps its label and attributes.
+  /// Keeps the item's label and attributes.
   func setSecret(_ secret: SecretForm, at path: ItemPath, by client: AgentClient) throws(Refusal) -> ItemEvent {
     if path.collection == CollectionState.session {
       return try state.memory.withLock { (memory) throws(Refusal) in
@@ -177,7 +173,6 @@ final class SecretVault: Sendable {
     return try noted(.changed, item)
   }
 
-  /// Replaces the label, or the attributes, of the item at `path`.
   func describe(
     _ path: ItemPath, label: String? = nil, attributes: [String: String]? = nil, by client: AgentClient
   ) throws(Refusal) -> ItemEvent {
@@ -203,7 +198,7 @@ final class SecretVault: Sendable {
     return try noted(.changed, item)
   }
 
-  /// Deletes the item at `path`; a shared one is only unshared, and stays in its place.
+  /// Deletes the item; a shared one is only unshared.
   func delete(_ path: ItemPath, by client: AgentClient) throws(Refusal) -> ItemEvent {
     if path.collection == CollectionState.session {
       guard let old = state.memory.withLock({ $0.item(path.element) }), state.memory.withLock({ $0.remove(path.element) }) else {
@@ -228,7 +223,7 @@ final class SecretVault: Sendable {
     return ItemEvent(.deleted, stored)
   }
 
-  /// The event of `item`, which is signaled now and not again by a survey.
+  /// The event of `item`, signaled now and not again by a survey.
   private func noted(_ kind: ItemEvent.Kind, _ item: VaultItem) throws(Refusal) -> ItemEvent {
     guard let stored = VaultNaming.stored(item) else { throw .failed("the item is in no collection") }
     state.known.withLock { if $0 != nil { $0?[stored.path] = stored } }

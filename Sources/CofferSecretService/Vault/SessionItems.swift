@@ -7,10 +7,10 @@ struct SessionItems: Sendable {
   /// The bytes of all items.
   private var held = 0
 
-  /// The most items: each search looks at all of them.
+  /// Each search looks at all items.
   private static let most = 4096
-  /// The most bytes of all items, so that a program that stores endlessly gets an error before memory ends. It is 128 of the
-  /// largest secrets, and a quarter of a small machine's memory; the most items alone could be 8 GiB.
+  /// The most bytes of all items: endless storing must fail before memory ends. It is 128 of the largest secrets, and a
+  /// quarter of a small machine's memory; the most items alone could be 8 GiB.
   static let mostBytes = 256 << 20
 
   /// All items with `attributes`, oldest first.
@@ -44,7 +44,6 @@ struct SessionItems: Sendable {
     return item
   }
 
-  /// Removes an item; false if there is none.
   mutating func remove(_ element: String) -> Bool {
     held -= size(at: element)
     return items.removeValue(forKey: element) != nil

@@ -9,7 +9,7 @@ struct StoredItem: Sendable, Equatable {
   let attributes: [String: String]
   let created: Date
   let modified: Date
-  /// The item and its number of writes: equal ones mean equal content.
+  /// Equal ids and revisions mean equal content.
   let id: UUID
   let revision: UInt64
 
@@ -40,32 +40,30 @@ struct CollectionState: Sendable, Equatable {
   static let standard = [CollectionState(name: login, label: "Login"), CollectionState(name: session, label: "session")]
 }
 
-/// The collections and their aliases at one moment. Names are distinguished by their bytes, as in the vault, and not by
+/// The collections and their aliases at one moment. As in the vault, names are distinguished by their bytes and not by
 /// Unicode's characters: each is found by its path element, which is ASCII.
 struct CollectionBook: Sendable, Equatable {
   private(set) var collections = CollectionState.standard
   /// Whether it was read from the vault: until then an alias may lead elsewhere than initially.
   var isRead = false
-  /// The index of each collection by its element: clients can make thousands, and each change looks up all.
+  /// Indices by element: clients can make thousands of collections, and each change looks up all.
   private var places = Dictionary(uniqueKeysWithValues: CollectionState.standard.enumerated().map { ($1.name, $0) })
-  /// The collection's name by the alias's element. `default` leads to the login collection until it is set, and `session`
-  /// always to the session's, as with other providers.
+  /// The collection's name by the alias's element. `default` leads to the login collection until it is set, `session` always
+  /// to the session's, as with other providers.
   private var aliases = [
     "default": CollectionState.login, "session": CollectionState.session, "login": CollectionState.login,
   ]
 
   subscript(name: String) -> CollectionState? { places[PathElement.encode(name)].map { collections[$0] } }
 
-  /// The name of the collection behind an alias; nil if there is none.
+  /// Nil if the alias leads nowhere.
   func collection(behind alias: String) -> String? { aliases[PathElement.encode(alias)] }
 
-  /// The last parts of the paths of all aliases.
+  /// The last parts of the aliases' paths.
   var aliasElements: [String] { aliases.keys.sorted() }
 
-  /// Records the collection of an alias.
   mutating func lead(_ alias: String, to name: String) { aliases[PathElement.encode(alias)] = name }
 
-  /// Records the state of a collection.
   mutating func note(_ state: CollectionState) {
     guard !state.name.isEmpty, state.name != CollectionState.session else { return }
     let element = PathElement.encode(state.name)

@@ -26,7 +26,7 @@ enum VaultNaming {
     }
   }
 
-  /// The vault's item as an item of a collection; nil if it is in none.
+  /// Nil for an item in no collection.
   static func stored(_ item: VaultItem) -> StoredItem? {
     let path: ItemPath, attributes: [String: String]
     let own = collection(of: item.name.service)
@@ -60,7 +60,7 @@ enum VaultNaming {
   /// The prefix of a shared item's path element. No encoded text begins with it: there two digits follow each `_`.
   private static let sharedStart = "shared_u"
 
-  /// The id of the shared item with that path element; nil for a collection's own item.
+  /// Nil for a collection's own item.
   static func sharedID(_ element: String) -> String? {
     element.rest(after: sharedStart)
   }
