@@ -14,7 +14,7 @@ package enum DirectoryWatch {
     case lost
   }
 
-  /// Calls `receive` on a thread shared by all watches, on which it must not wait, until the subscription is cancelled or
+  /// Calls `receive` on a thread shared by all watches, on which it must not wait, until the subscription is canceled or
   /// released.
   ///
   /// - Parameter names: the files of `folder` that count. Events of others cost a few microseconds each.
@@ -43,7 +43,7 @@ package enum DirectoryWatch {
   }
 }
 
-/// Keeps something running until it is cancelled or released.
+/// Keeps something running until it is canceled or released.
 public final class Subscription: Sendable {
   private let onCancel: Mutex<(@Sendable () -> Void)?>
 

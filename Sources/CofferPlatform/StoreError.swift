@@ -72,7 +72,7 @@ public struct StoreError: Error, Sendable {
     case noVault
     /// The file is not a vault.
     case notAVault
-    /// Unreadable, by accident as far as can be told.
+    /// Unreadable, by accident as far as can be known.
     case damaged
     /// Authentication failed: somebody without the key changed the file.
     case tampered

@@ -51,7 +51,7 @@ package final class Progress {
     if let lastDrawn, now - lastDrawn < Self.pause { return }
     lastDrawn = now
     let line = work.line(done, of: total, after: now - began, .errors)
-    // After other output, the line begins anew.
+    // After other output, a new line begins.
     if let turn, StatusLine.put(line, turn: turn) { return }
     let new = StatusLine.begin(isEnding ? .perhapsChanged : .nothingChanged)
     turn = new

@@ -2,7 +2,7 @@
 package struct Table {
   package struct Column {
     package let title: String
-    /// Cells below which the column is not shortened; nil if not at all.
+    /// Cells below which the column is not shortened; nil if it never is.
     package var least: Int?
     /// On a narrow screen higher ranks are dropped first; rank 0 stays.
     package var rank = 0
