@@ -2,10 +2,8 @@ internal import Coffer
 internal import CofferPlatform
 
 extension StoreError {
-  /// What to do next, in this program's commands where it has some for it.
   package var commandCure: String { remedy?.commands ?? cure }
 
-  /// The same error, and its cause, with the cures of this program.
   var inCommandWords: StoreError {
     StoreError(
       kind, what, key: key, place: place, cure: commandCure, underlying: (underlying as? StoreError)?.inCommandWords ?? underlying
@@ -14,7 +12,8 @@ extension StoreError {
 }
 
 extension StoreError.Remedy {
-  /// The step as this program's commands, flags and variables do it. Without `default`: a new remedy has to be worded here.
+  /// The step in this program's commands, flags and variables. Without `default`: the compiler demands words for a new
+  /// remedy.
   package var commands: String {
     switch self {
     case .makeVault: "coffer init makes one; or give the path of another"
