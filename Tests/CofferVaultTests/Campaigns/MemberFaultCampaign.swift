@@ -8,24 +8,24 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A process that dies, or that no space is left for, as it restores over a newer key, goes back to an older one, or sees a vault
-/// for the first time by an invitation. After it: the vault is the old one or the new one, the same command can be given again,
-/// what was removed opens only what somebody said may come back, and the pins complain of nothing.
+/// A process that dies or runs out of space while it restores over a newer key, goes back to an older one, or first sees a
+/// vault by an invitation. Afterwards the vault is the old or the new one, the command can be repeated, a removed slot opens
+/// only a vault to which its return was allowed, and the pins report nothing.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct MemberFaultCampaign {
-  /// What is done, and what is there to be done with.
+  /// The command, and the files that it finds.
   private enum Step: String, CaseIterable, Sendable {
     /// A backup from before a removal, over the vault as it is.
     case restore
-    /// The same where the vault opens no more, and somebody said that who was removed may be back.
+    /// The same, but the vault no longer opens and the return of removed slots is allowed.
     case restoreOlder = "restore-older"
-    /// A file from before a removal, whose state is gone; with the same said.
+    /// A file from before a removal, whose state is gone; with the same consent.
     case repairOlder = "repair-older"
     /// A recipient who never saw the vault, with an invitation.
     case join
 
     var bringsBack: Bool { self == .restoreOlder || self == .repairOlder }
-    /// What opening says before the step is done.
+    /// Answers of opening before the step.
     var before: Set<String> {
       switch self {
       case .restore: ["old plaintext, epoch 2"]
@@ -34,7 +34,7 @@ struct MemberFaultCampaign {
       case .join: ["old plaintext, epoch 2"]
       }
     }
-    /// What it says then. Where the pin got the new key and the vault did not, the next try takes the epoch after that one.
+    /// Answers after it. If the pin got the new key and the vault did not, the next try takes the epoch after that one.
     var after: Set<String> {
       switch self {
       case .restore: ["backup plaintext, epoch 3"]
@@ -46,7 +46,7 @@ struct MemberFaultCampaign {
 
   private static var target: ItemName { ItemName(sealed: "svc", "target") }
 
-  /// A vault of epoch 2, after a slot was removed, with pins and a backup of epoch 1; as `step` finds it.
+  /// A vault of epoch 2, after a slot was removed, with pins and a backup of epoch 1, prepared for `step`.
   private static func prepared(_ step: Step) throws -> (files: KeptFiles, removed: [UInt8]) {
     let place = try TemporaryVault()
     _ = try place.keyFile()
@@ -79,7 +79,6 @@ struct MemberFaultCampaign {
     return (try KeptFiles(place.folder), removed)
   }
 
-  /// One folder, which is as it was before each fault.
   private final class Bench {
     let step: Step
     let place: TemporaryVault
@@ -122,7 +121,7 @@ struct MemberFaultCampaign {
       var isRight = isNew || (step.before.contains(outcome) && !end.isAcknowledged)
       outcome = isNew ? "new" : step.before.contains(outcome) ? "old" : outcome
       if ended == "refused", !end.output.contains("refused ") { (isRight, outcome) = (false, "NO NAMED ERROR, \(outcome)") }
-      // Whoever is refused, or finds nothing done, gives the same command again.
+      // After a refusal or no change, the same command runs again.
       if !isNew {
         let again = try tool.run(TracedTool.path, tool.arguments)
         if !again.isAcknowledged || !step.after.contains(found()) {

@@ -8,12 +8,12 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Power lost at any moment of a vault's life. All that the process gave to the disk is recorded, and replayed as a disk may have
-/// it afterwards: what was synchronized is there; of the rest any writes, torn at 512 bytes, and as many of the changes of names
-/// as the file system had got to. Then the vault is opened.
+/// Power loss at any moment of a vault's life. All writes to the disk are recorded, and replayed as a disk may have them
+/// afterwards: synchronized data is there; of the rest any writes, torn at 512 bytes, and a prefix of the name changes. Then
+/// the vault is opened.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct PowerLossCampaign {
-  /// What the story has told by some moment.
+  /// The acknowledged state at some moment.
   struct Known: Equatable {
     var exists = false
     var items: [Int: Int] = [:]
@@ -38,7 +38,7 @@ struct PowerLossCampaign {
       case "backup": hasBackup = true
       case "restored":
         items = rounds[numbers[0]] ?? [:]
-        // The slots stay those of the vault that was replaced.
+        // The slots stay those of the replaced vault.
         epoch += 1
       default: break
       }
@@ -75,7 +75,7 @@ struct PowerLossCampaign {
     tally.report("power lost at \(recording.events.count + 1) moments of a vault's life")
   }
 
-  /// What was acknowledged by `moment`, and what was under way then.
+  /// The state acknowledged by `moment`, and the next one in progress.
   private func told(_ recording: DiskRecording, _ moment: Int) -> (before: Known, next: Known) {
     var before = Known()
     for event in recording.events[..<moment] { if case .said(let line) = event { before.take(line) } }
