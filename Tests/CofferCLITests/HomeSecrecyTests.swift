@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What is left on disk by a `COFFER_HOME` that was used for all kinds of things.
+/// The disk content of a `COFFER_HOME` after all kinds of use.
 @Suite(.tags(.process), .defaultRun)
 struct HomeSecrecyTests {
   @Test

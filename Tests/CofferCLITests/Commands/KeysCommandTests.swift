@@ -7,7 +7,7 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// `coffer keys`, on a schema that a router writes.
+/// `coffer keys`, on a router's schema.
 @Suite(.tags(.process), .defaultRun)
 struct KeysCommandTests {
   private struct Keys: KeySpace {

@@ -214,7 +214,7 @@ struct CredentialFaceTests {
     #expect(try token("https://h.example git-user") == "git-user\ngit\n")
     try home.transcript("vault set https://h.example/a deploy", in: "path")
     #expect(try token("https://h.example/a/") == "deploy\npath\n" && token("https://h.example/b") == "a\nta\n")
-    // An item of the host that is no login is no token of its URLs.
+    // A host's item that is no login is no token of its URLs.
     try home.transcript("vault set other.example ada", in: "x")
     #expect(try token("https://other.example").isEmpty && token("other.example") == "ada\nx\n")
   }
@@ -271,7 +271,7 @@ struct CredentialFaceTests {
     "", "Password: ", "Enter passphrase: ", "(ada@evil) Enter passphrase for /home/ada/id: ", "(ada@h) Verification code: ",
     "Are you sure you want to continue connecting (yes/no/[fingerprint])? ", "x\nEnter passphrase for key '/id': ",
     "Enter passphrase for key '/id\n': ", "@h's password: ", "ada@'s password: ", "Enter PIN for authenticator: ",
-    // git before the mend of CVE-2024-50349 decodes the user.
+    // git before the fix of CVE-2024-50349 decodes the user.
     "Password for 'https://bank.example/x@evil': ", "Password for 'https://bank.example?x@evil': ",
     "Username for 'https://bank.example#x@evil': ", "Password for 'https://bank.example/\u{301}x@evil': ",
     "Password for 'https://bank.example/x@\u{301}evil': ", "Password for 'https://bank%2eexample': ", "Password for 'h': ",

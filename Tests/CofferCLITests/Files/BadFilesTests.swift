@@ -3,7 +3,7 @@ import Foundation
 import SystemPackage
 import Testing
 
-/// Files that are not what they should be: each has its exit status, a message with a cure, and nothing is changed.
+/// Invalid files: each has its exit status and a message with a cure, and nothing is changed.
 @Suite(.tags(.process), .defaultRun)
 struct BadFilesTests {
   private func refuses(
@@ -19,7 +19,7 @@ struct BadFilesTests {
     #expect(try Self.contents(home) == before, "nothing was changed", sourceLocation: location)
   }
 
-  /// Every file of the home by path, but for the runs' own.
+  /// Every file of the home by path, except the runs' own.
   private static func contents(_ home: Home) throws -> [String: Data] {
     var contents: [String: Data] = [:]
     for file in try FileManager.default.subpathsOfDirectory(atPath: home.path) where !file.hasPrefix(".run") {
@@ -48,7 +48,7 @@ struct BadFilesTests {
       let answer = try home.coffer("vault get s")
       #expect(answer.status == 65 || answer.status == 66, "\(length) bytes: \(answer.status) \(answer.err)")
     }
-    // SQLite reads a missing end of the last page as zeros: where it was zeros, nothing is missing.
+    // SQLite reads a missing end of the last page as zeros, so cut zeros are no loss.
     _ = try home.file("data/vault.sqlite", sound.dropLast())
     try home.transcript("vault get s", out: "value")
   }
@@ -110,7 +110,7 @@ struct BadFilesTests {
     try refuses(home, 77, "belongs to user 65534")
   }
 
-  /// Permission faults do not happen to root: as root, the program runs as another user who owns the home.
+  /// root meets no permission faults, so as root the program runs as another user who owns the home.
   @Test
   func `an unreadable vault and an unreadable property list are refused to their own user`() throws {
     let home = try filled()

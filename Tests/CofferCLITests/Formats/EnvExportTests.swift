@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.tags(.campaign, .process), .wholeRun)
 struct EnvExportTests {
-  /// What shells expand, run or take for an end, and what editors and terminals put into files.
+  /// Characters special to shells, editors and terminals.
   private static let pieces: [String] = [
     "'", "\"", "\\", "$", "`", "$(touch pwned)", "`touch pwned`", "${HOME}", "$HOME", "\n", "\r", "\t", " ", "!", "!!", "#", ";",
     "&",
@@ -106,7 +106,7 @@ struct EnvExportTests {
           Test.skipPart(without: shell[0])
           continue
         }
-        // Mail is looked for a second later, and what names the mistyped command asks.
+        // Mail is checked a second later, together with names read after a mistyped command.
         terminal.type(
           "MAILCHECK=1; [ -z \"$ZSH_VERSION\" ] || setopt prompt_subst correct\n. \(file)\necho \"sourced-$((1 + 1))\"\n")
         terminal.shows("sourced-2")
@@ -137,7 +137,7 @@ struct EnvExportTests {
       try home.transcript(
         "vault export --reveal --format env", err: "'app/\(name)': the account is a variable of a shell's own", exit: 2)
     }
-    // What it protects from, with the file that would have been written.
+    // The attack that this prevents, with the file that would have been written.
     let file = try home.file("f", "RANDOM='a[$(touch \(home.path)/pwned)]'\n")
     if try home.program(["bash", "-c", ". \(file)"]) != nil { #expect(home.exists("pwned")) }
   }

@@ -12,9 +12,9 @@ extension Home {
     return (home, made.out.trimmingCharacters(in: .newlines))
   }
 
-  /// Runs a command that prints the invitation, and checks what it says of it.
+  /// Runs a command that prints the invitation, and checks its messages.
   ///
-  /// - Parameter said: a part of what else it says.
+  /// - Parameter said: a part of its other messages.
   @discardableResult
   func changesKey(_ line: String, _ said: String = "", _ location: SourceLocation = #_sourceLocation) throws -> String {
     let answer = try coffer(line)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferCLI
 
-/// Words that name one kind of place where another belongs.
+/// Names of one kind of place given for another.
 @Suite(.tags(.process), .defaultRun)
 struct MisplacedWordsTests {
   @Test

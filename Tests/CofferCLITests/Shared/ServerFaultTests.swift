@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What the program says of a server behind a network that loses packets, and of one whose disk is full.
+/// Messages about a server behind a lossy network, and one with a full disk.
 @Suite(.tags(.root, .process), .wholeRun)
 struct ServerFaultTests {
   @Test

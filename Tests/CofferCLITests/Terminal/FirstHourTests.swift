@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// What a new user is told at a terminal.
+/// Messages for a new user at a terminal.
 @Suite(.tags(.process), .wholeRun)
 struct FirstHourTests {
   @Test

@@ -16,11 +16,10 @@ internal import Synchronization
 /// | `publish` | the sync of the vault's log and the stores that show the commit to others |
 /// | `release` | fcntl(2) that gives the vault's write lock back |
 enum Steps {
-  /// What is done with an announcement.
   enum Mode {
-    /// It is a line of standard output, `at STEP`; the step is made when a line comes from standard input.
+    /// A line `at STEP` on standard output; the step is made when a line comes from standard input.
     case driven
-    /// It is a line of the file, `PROCESS STEP`; the step is made at once.
+    /// A line `PROCESS STEP` in the file; the step is made at once.
     case recorded(FileHandle)
   }
 
@@ -30,7 +29,7 @@ enum Steps {
   }
   private static let state = Mutex(State())
 
-  /// Announces every step of this process from now on, as `mode` says: `driven`, or the path of the file for the record.
+  /// Announces every step of this process from now on in `mode`: `driven`, or the path of the record.
   static func announce(_ mode: String, _ calls: inout SystemCalls) throws {
     if mode == "driven" {
       state.withLock { $0.mode = .driven }
@@ -44,17 +43,16 @@ enum Steps {
     say("start")
   }
 
-  /// Whether steps are announced.
   static var areAnnounced: Bool { state.withLock { $0.mode != nil } }
 
-  /// Has the record say what this process was told, or what it answered.
+  /// Adds this process's input or answer to the record.
   static func say(_ word: String) {
     state.withLock { state in
       if case .recorded(let file) = state.mode { file.write(Data("\(getpid()) \(word)\n".utf8)) }
     }
   }
 
-  /// Announces `step`, and returns when it may be made. One that is tried again, as its lock is not free, is recorded once.
+  /// Announces `step`, and returns when it may be made. A retry because of a taken lock is recorded once.
   static func reach(_ step: String) {
     state.withLock { state in
       switch state.mode {
@@ -65,7 +63,7 @@ enum Steps {
       case .recorded(let file):
         if state.last != step || !["lock", "begin"].contains(step) { file.write(Data("\(getpid()) \(step)\n".utf8)) }
         state.last = step
-        // Others get a chance to come between.
+        // Others may come between.
         usleep(.random(in: 0...300))
       }
     }
@@ -97,10 +95,10 @@ enum Steps {
   /// 4.2).
   private static let (frameHeaderBytes, logHeaderBytes, pageBytes) = (24, 32, 4096)
 
-  /// How far a commit of the vault has come. One thread uses the vault.
+  /// Progress of a commit of the vault. One thread uses the vault.
   private struct Commit {
     var hasBegun = false, isWriting = false, isLastFrame = false
-    /// The locks of readers that this process has, by their bytes in the file of the log's index.
+    /// The reader locks of this process, by their bytes in the log index's file.
     var readLocks: Set<off_t> = []
   }
   nonisolated(unsafe) private static var commit = Commit()
@@ -122,8 +120,7 @@ enum Steps {
     return written
   }
 
-  /// Where SQLite's locks of the log's index lie in its file: that of writers, and those of readers (sqlite.org/walformat.html,
-  /// 2.3).
+  /// Offsets of SQLite's locks in the log index's file: the writers' and the readers' (sqlite.org/walformat.html, 2.3).
   private static let (writeLock, readLocks): (off_t, ClosedRange<off_t>) = (120, 123...127)
 
   private static let control: @convention(c) (Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = {
@@ -131,7 +128,7 @@ enum Steps {
     guard let argument else { return fcntl(descriptor, command, 0) }
     let lock = command == F_SETLK ? argument.assumingMemoryBound(to: flock.self).pointee : flock()
     let isWriter = lock.l_start == writeLock && lock.l_len == 1
-    // Whoever recovers the log takes the lock of writers too, and reads nothing yet.
+    // Recovery of the log takes the writers' lock too, before any read.
     if isWriter, lock.l_type == F_WRLCK, !commit.readLocks.isEmpty {
       reach("begin")
       commit = Commit(hasBegun: true, readLocks: commit.readLocks)

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Preferences whose files are in the way, or damaged.
+/// Obstructed or damaged preference files.
 @Suite(.tags(.kill, .process), .defaultRun)
 struct DefaultsFaultTests {
   @Test(.tags(.root), arguments: [true, false])

@@ -90,7 +90,7 @@ struct RestoreCommandTests {
       #expect(try child.wait() == status)
       try home.transcript("vault get a", out: value)
     }
-    // Where nothing is replaced, on a machine that knows no newer key, nobody is asked.
+    // If nothing is replaced, and the machine knows no newer key, no consent is needed.
     let other = try Home()
     other.environment["COFFER_KEY_FILE"] = home.path + "/key"
     let terminal = try PseudoTerminal()
@@ -113,7 +113,7 @@ struct RestoreCommandTests {
     _ = try vault.lock()
     let line = "vault restore --yes \(home.path)/backup --passphrase-file \(old)"
     let asked = "which is not opened by the backup's (nothing, if there is none): "
-    // Nothing is typed, and then no.
+    // An empty answer, and then no.
     let no = try PseudoTerminal()
     let refused = try no.coffer(line, in: home)
     no.shows(asked)
@@ -122,7 +122,7 @@ struct RestoreCommandTests {
     #expect(no.shown.contains("passphrase"))
     no.type("n\n")
     #expect(try refused.wait() == 66)
-    // The present passphrase: the vault keeps its slot.
+    // The current passphrase: the vault keeps its slot.
     let present = try PseudoTerminal()
     let kept = try present.coffer(line, in: home)
     present.shows(asked)

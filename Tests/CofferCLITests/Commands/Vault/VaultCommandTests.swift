@@ -226,7 +226,7 @@ struct VaultCommandTests {
 }
 
 extension Home {
-  /// What a shell in this home prints, messages included.
+  /// The output of a shell in this home, including messages.
   func shell(_ script: String) throws -> String {
     let process = Process()
     let pipe = Foundation.Pipe()
