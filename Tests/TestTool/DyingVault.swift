@@ -28,7 +28,7 @@ struct DyingVault: Store {
     if step == "afterForget" { Self.die() }
   }
 
-  /// Ends this process as nobody can prevent.
+  /// Ends this process unpreventably.
   static func die() { kill(getpid(), SIGKILL) }
 
   func load(_ name: String) throws(StoreError) -> SecretForm? { try store.load(name) }

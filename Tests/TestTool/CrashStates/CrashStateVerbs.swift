@@ -14,7 +14,7 @@ internal import SystemPackage
 /// | `done` | the change was acknowledged |
 /// | `kept` | all that was acknowledged is now promised to outlast a loss of power: pins, or preferences |
 enum CrashStateVerbs {
-  /// Does `verb`; false where it is none of these.
+  /// Runs `verb`; false if it is not one of these.
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
     switch verb {
     case "live-vault":
@@ -29,7 +29,7 @@ enum CrashStateVerbs {
     return true
   }
 
-  /// Makes one change, and says so before and after.
+  /// Makes one change, announced before and acknowledged after.
   static func change<Result>(to state: String, _ body: () throws -> Result) throws {
     VaultVerbs.say("begin \(state)")
     _ = try body()

@@ -29,7 +29,7 @@ enum Failing {
     print("runs \(runs)")
   }
 
-  /// Nothing here depends on what a power loss would leave.
+  /// Nothing here depends on the effects of a power loss.
   private static func patient(_ isMapped: Bool) -> SystemCalls {
     var calls = FaultPoint.calls(isMapped: isMapped)
     calls.synchronize = { _ in 0 }

@@ -2,7 +2,7 @@ internal import Coffer
 internal import Foundation
 internal import SystemPackage
 
-/// A session whose credential says until when it holds.
+/// A session whose credential has an expiry.
 struct ExpiringLogin {
   struct Token: Codable, Sendable { var text: String, expiry: Date }
 
