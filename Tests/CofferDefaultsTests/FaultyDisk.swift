@@ -2,7 +2,7 @@ import CofferPlatform
 import Foundation
 import Synchronization
 
-/// A disk that is full, or cannot be written, while the test says so.
+/// A disk that is full, or read-only, on demand.
 final class FaultyDisk: Sendable {
   private let fault = Atomic<Bool>(false)
   var isFaulty: Bool {
@@ -10,7 +10,7 @@ final class FaultyDisk: Sendable {
     set { fault.store(newValue, ordering: .relaxed) }
   }
 
-  /// The calls where the fault is that there is no room.
+  /// The calls of a full disk.
   var full: SystemCalls {
     var calls = SystemCalls()
     let real = calls
@@ -19,7 +19,7 @@ final class FaultyDisk: Sendable {
     return calls
   }
 
-  /// The calls where the fault is that nothing can be written.
+  /// The calls of a read-only disk.
   var readOnly: SystemCalls {
     var calls = SystemCalls()
     let real = calls

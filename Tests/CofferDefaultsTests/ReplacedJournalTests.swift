@@ -307,7 +307,7 @@ import Testing
 
   // MARK: Transactions
 
-  /// A store that has committed whatever it is asked for, until it is told to forget it.
+  /// A store that has committed every transaction, until it is told to forget.
   private final class Decisions: Sendable {
     private let isForgotten = Mutex(false)
     var lookup: DecisionLookup {

@@ -54,7 +54,7 @@ import Testing
     try full.save(.string("much!"), for: "more")
     #expect(try server.sql("SELECT \(16 << 20) - weight, names, version FROM \(domain)") == "33|1|4")
     #expect(try full.names() == ["more"])
-    // Of its commits the last are remembered.
+    // Only its last commits are remembered.
     try server.sql("UPDATE \(domain.replacing(" WHERE", with: " SET version = 1030 WHERE"))")
     try full.save(.string("less"), for: "more")
     #expect(try server.sql("SELECT version FROM \(full.table.schema).plain_commit WHERE domain = 'full'") == "1031")
@@ -79,7 +79,7 @@ import Testing
     let refusing = try PostgresDefaults.open(domain: "a", at: VaultPlace(early))
     #expect(kind { try refusing.save(.bool(false), for: "a") } == .refused)
     #expect(try refusing.load("a") == .bool(true))
-    // Who may write the table says what is there, and is believed where it is a value at all.
+    // A writer of the table decides its values, and is trusted if they are valid.
     try server.sql("UPDATE \(refusing.table.schema).plain SET form = '\\x01'")
     #expect(try refusing.load("a") == .bool(false))
     try server.sql("UPDATE \(refusing.table.schema).plain SET form = '\\x63'")
@@ -191,7 +191,7 @@ import Testing
     eventually("both are told") { Set(told.all.suffix(2).map(\.name)) == ["after a crash", "n7"] }
     #expect(told.all.filter { $0.name == "after a crash" }.count == 1 && !events.all.contains(.access))
 
-    // A backup that was put back: what was known is no part of its history.
+    // A restored backup: the known commit is not in its history.
     try server.sql("UPDATE \(store.table.schema).plain_domain SET version = version - 1 WHERE domain = 'app'")
     try server.sql("UPDATE \(store.table.schema).plain_commit SET id = decode(md5('x'), 'hex')")
     try other.save(.integer(2), for: "anew")
@@ -206,7 +206,7 @@ import Testing
     let place = VaultPlace(server.place("main", "coffer_timeout=3"))
     let store = try PostgresDefaults.open(domain: "app", at: place)
     try store.save(.integer(1), for: "a")
-    // Another machine, whose update takes its time.
+    // Another machine with a slow update.
     let slow = try PostgresDefaults.open(domain: "app", at: VaultPlace(server.place("main")))
     try slow.update("a") { (old) throws(StoreError) in
       let done = DispatchSemaphore(value: 0)

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A system call of a traced request: strace counts each kind of call by itself, from when it is attached.
+/// A system call of a traced request: strace counts each kind separately, from its attachment.
 struct TracedCall: Hashable, CustomStringConvertible {
   let name: String
   let number: Int
@@ -20,8 +20,8 @@ final class Tracer {
   private let log: String
 
   /// - Parameters:
-  ///   - options: what is injected; nothing to see which calls there are.
-  ///   - calls: those that are traced.
+  ///   - options: the injected fault; none to list the calls.
+  ///   - calls: the traced calls.
   init(_ peer: Peer, _ options: [String] = [], calls: [String] = [Tracer.calls]) throws {
     log = FileManager.default.temporaryDirectory.path + "/coffer-trace-\(UUID().uuidString)"
     process.executableURL = URL(fileURLWithPath: "/usr/bin/strace")
@@ -44,22 +44,21 @@ final class Tracer {
     try self.init(peer, ["-e", "inject=\(call.name):signal=KILL:when=\(call.number)"])
   }
 
-  /// Lets the peer go on alone, or waits for strace to have seen its end.
+  /// Detaches from the peer, or waits for strace to have seen its end.
   func end() {
-    // The threads that run tests block the signals that would end it more softly, and their children inherit that. A tracer that
-    // dies lets go of its process.
+    // Test threads block the gentler signals that would end it, and their children inherit that. A tracer that dies releases
+    // its process.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
 
-  /// How many errors were injected.
   func injected() throws -> Int {
     try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").count { $0.contains("(INJECTED)") }
   }
 
-  /// The calls of the request that the peer was told, of its thread that made most of them.
+  /// The calls of the peer's request, on its busiest thread.
   ///
-  /// - Parameter changing: whether openings that make nothing and other commands of fcntl are left out.
+  /// - Parameter changing: whether to leave out openings that make nothing and other fcntl commands.
   func requestedCalls(changing: Bool = true) throws -> [TracedCall] {
     end()
     var counts: [String: [String: Int]] = [:]
@@ -72,7 +71,7 @@ final class Tracer {
       guard words.count == 2 else { continue }
       let (thread, name) = (String(words[0]), String(words[1]))
       counts[thread, default: [:]][name, default: 0] += 1
-      // What the peer says to the test is no part of what it does.
+      // The peer's messages to the test are not part of its work.
       if line.contains("write(1, ") {
         isOver = !line.contains("begin")
         continue

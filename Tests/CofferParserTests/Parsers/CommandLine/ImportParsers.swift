@@ -9,7 +9,7 @@ import CofferVault
 @testable import CofferCLI
 @testable import CofferFormats
 
-/// The files of other programs, as an import reads them and as `coffer doctor --fix` cuts them.
+/// Other programs' files, as an import reads them and as `coffer doctor --fix` cuts them.
 enum ImportParsers {
   static let all =
     [
@@ -47,7 +47,7 @@ enum ImportParsers {
     }
   }
 
-  /// What a format gave must be items that a vault takes, and places of the file that can be cut out.
+  /// A format's result must be items that a vault accepts, and ranges of the file that can be cut out.
   private static func check(_ found: ImportedEntries, _ text: borrowing SecretBytes) throws {
     let count = text.count
     for cut in found.entries.flatMap(\.cuts) {
@@ -64,7 +64,7 @@ enum ImportParsers {
     try promise(made.parts.count == found.entries.count, "an entry became nothing")
   }
 
-  /// An entry of pass, or where the first byte is odd of gopass.
+  /// An entry of pass, or of gopass if the first byte is odd.
   private static let pass = Parser(
     "import-pass", words: ["user: ", "url: ", "otpauth://totp/a?secret=", "---\n", "GOPASS-SECRET-1.0\n", "\n  "]
   ) { input in
@@ -78,7 +78,7 @@ enum ImportParsers {
     try check(found, text)
   }
 
-  /// What `coffer vault export --reveal` prints.
+  /// The output of `coffer vault export --reveal`.
   private static let items = Parser(
     "import-items", longest: 512,
     words: json + [
@@ -90,7 +90,7 @@ enum ImportParsers {
     }
   }
 
-  /// Which program a file is of.
+  /// A file's program.
   private static let recognition = Parser(
     "import-any", words: json + ["\"coffer\"", "machine", "<KeePassFile", "[x]", "aws_", "oauth_token:"], fixtures: ["Imports"]
   ) { input in
