@@ -28,7 +28,7 @@ import Testing
     return queries + [byAttribute, byName, marked, valued]
   }
 
-  /// What is asked for, said in another way: over whole texts.
+  /// The expected result of the query, computed from whole texts.
   private static func expected(_ query: ItemQuery, of items: [VaultItem]) -> [VaultItem] {
     items.filter { item in
       let texts =
@@ -41,8 +41,8 @@ import Testing
     }
   }
 
-  /// Whether `text` is in `whole`, by characters, of which a carriage return and a newline are one: Foundation's `contains` looks
-  /// at scalars.
+  /// Whether `text` is in `whole`, by characters, so that a carriage return and a newline are one: Foundation's `contains`
+  /// compares scalars.
   private static func holds(_ whole: String, _ text: String) -> Bool {
     text.isEmpty || whole.lowercased().firstRange(of: text.lowercased()) != nil
   }
@@ -79,7 +79,7 @@ import Testing
       }
       let accounts = all.filter { $0.name.service == "github.com" }.map(\.name.account)
       #expect(try client.names(of: "github.com", prefix: "") == accounts)
-      // Both are of ASCII, of which Swift's order is that of the bytes.
+      // Both are ASCII, for which Swift's order is that of the bytes.
       let services = Set(all.map(\.name.service).filter { $0.hasPrefix("git") })
       #expect(try client.names(of: nil, prefix: "git") == services.sorted())
     }

@@ -10,8 +10,8 @@ import Testing
   private let name: ItemName
   init() throws { name = try ItemName(service: "app", account: "token") }
 
-  /// An agent that holds a vault of epoch 2, and invitations to it: of the epoch before, of its own, of another history's second
-  /// epoch and third one, and of another vault.
+  /// An agent that holds a vault of epoch 2, and invitations to it: of the previous epoch, of its own, of a forked history's
+  /// second and third epochs, and of another vault.
   private func held() throws -> (
     agent: TestAgent, first: Invitation, now: Invitation, fork: Invitation, later: Invitation, other: Invitation
   ) {
@@ -37,7 +37,7 @@ import Testing
     let client = AgentClient(
       folder: agent.settings.folder, vault: agent.settings.vault, options: VaultOptions(pins: nil, invitations: invitations),
       known: known)
-    // Twice: the second time on the connection that was greeted.
+    // Twice: the second time on the greeted connection.
     let first = kind { _ = try client.get(name) }
     #expect(kind { _ = try client.get(name) } == first)
     return first

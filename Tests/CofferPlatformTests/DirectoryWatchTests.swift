@@ -28,9 +28,9 @@ struct DirectoryWatchTests {
     }
   }
 
-  /// Returns when everybody has heard of what happened in the folder so far.
+  /// Returns when all watches have been notified of past events in the folder.
   private func settle(_ settling: Settling) async throws {
-    // Notices that are read together are told in no order: those of before have been told when a second round is.
+    // Notices read together come in no order: earlier ones have been delivered after a second round.
     for _ in 0..<2 {
       let before = settling.notices.all.count
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: settling.file)

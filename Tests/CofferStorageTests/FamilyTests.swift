@@ -6,7 +6,6 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Keys whose names are data.
 @Suite struct FamilyTests {
   struct Keys: KeySpace {
     let tokens = StorageKeyFamily("api", secret: String.self).endsWithSession()
@@ -117,7 +116,7 @@ import Testing
     #expect(app.credentialLikeKeys.map(\.name) == ["token/"])
   }
 
-  /// What an older program, with one kind of store alone, would have left.
+  /// Data as an older program with only one kind of store left it.
   private static let former: [String: PlainForm] = ["api/a": .string("one"), "api/b": .string("two"), "limit/a": .integer(7)]
 
   @Test func `members that could not be moved when the router was opened are listed, once the vault opens`() throws {

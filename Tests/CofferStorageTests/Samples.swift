@@ -28,7 +28,6 @@ struct AuthToken: Codable, Sendable, Equatable {
   var expiry: Date?
 }
 
-/// A plain value whose encoding fails.
 struct Stubborn: Codable, PlainValue, Equatable {
   var fails = false
 
@@ -63,7 +62,7 @@ final class Failures: @unchecked Sendable {
   var all: [StoreError] { lock.withLock { errors } }
 }
 
-/// A router over two memory stores that the test can reach.
+/// A router over two accessible memory stores.
 struct Bench {
   let keys = AppKeys()
   let plain = MemoryStore<Plain>()

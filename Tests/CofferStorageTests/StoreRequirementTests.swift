@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A store that says as little as a store may.
+/// A store with only the required members.
 private struct TerseStore<R: Route>: Store {
   let base: MemoryStore<R>
   var place: String { "terse" }

@@ -6,7 +6,7 @@ import CofferTesting
 import Testing
 
 @Suite struct MockValueTests {
-  /// A service as its author writes it, with values that are injected.
+  /// A service with injected values, as its author writes it.
   struct AccountModel {
     let userID: AnyPersistedValue<String?>
     init(userID: some PersistedValue<String?>) { self.userID = userID.eraseToAnyPersistedValue() }

@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Testing
 
-/// What the article on blocking says.
+/// Statements of the article on blocking.
 @Suite struct BlockingTests {
   private let stores = DispatchQueue(label: "com.example.app.stores")
 

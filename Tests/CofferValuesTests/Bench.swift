@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import Foundation
 internal import Testing
 
-/// A folder of its own with real stores in it: a property list and a vault.
+/// A separate folder with real stores: a property list and a vault.
 final class Bench: Sendable {
   private let folder: TestFolder
   let places: Places
@@ -34,14 +34,12 @@ final class Bench: Sendable {
     try DefaultsStore.open(domain: name, in: places.defaults, suites: suites, arguments: arguments, prefix: prefix)
   }
 
-  /// A router over both real stores.
   func app(_ spaces: any KeySpace...) throws -> StorageRouter {
     try StorageRouter(plain: defaults(), vault: vault, spaces: spaces)
   }
 
   func unlock() throws { try vault.unlock(with: Self.credentials()) }
 
-  /// Every byte that the plain store's files hold.
   func plainBytes() throws -> Data {
     var all = Data()
     for name in try FileManager.default.contentsOfDirectory(atPath: places.defaults.string) {
@@ -51,7 +49,7 @@ final class Bench: Sendable {
   }
 }
 
-/// An object for handlers to be bound to.
+/// An owner for handlers.
 final class Owner: Sendable {}
 
 /// A stream that tests read.
@@ -61,15 +59,14 @@ final class Lines: TextOutputStream, Sendable {
   var all: [String] { text.all.joined().split(separator: "\n").map(String.init) }
 }
 
-/// A key space of one key that only a test knows.
+/// A key space of one key, for a test.
 struct Space<V: Sendable, R: Route>: KeySpace {
   let key: StorageKey<V, R>
   init(_ key: StorageKey<V, R>) { self.key = key }
 }
 
-/// Another process that uses a plain store.
 enum OtherProcess {
-  /// Runs the tool that the plain store's tests have, and returns what it printed.
+  /// Runs the tool of the plain store's tests, and returns its output.
   @discardableResult
   static func run(_ command: String, _ bench: Bench, _ rest: String..., domain: String = Bench.domain) throws -> String {
     let process = Process()

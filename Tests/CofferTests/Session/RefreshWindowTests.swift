@@ -20,7 +20,7 @@ private struct RenamedKeys: KeySpace {
   let token = StorageKey("access", secret: Token.self).renamed(from: "token").expires { $0.expiry }.endsWithSession()
 }
 
-/// A memory vault that lets somebody else act between two looks at it.
+/// A memory vault that lets others act between two reads.
 private final class InterruptedVault: Store {
   typealias R = Vault
   typealias Act = @Sendable () throws(StoreError) -> Void
@@ -65,7 +65,7 @@ private final class InterruptedVault: Store {
     try Sealed(Token(text: text, expiry: Date() + seconds))
   }
 
-  /// Another program over the same stores, which has stored a credential that has expired.
+  /// Another program over the same stores, which has stored an expired credential.
   private func other() throws -> StorageRouter {
     let other = try StorageRouter(plain: plain, vault: vault.inner, keys: keys)
     try other.set("ada", for: keys.user)
