@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-/// The tests that a fast run leaves out, and the naming of tests.
 @Suite struct CampaignTests {
   private static func files() throws -> [SourceFile] {
     try Package.tests().filter {

@@ -1,6 +1,5 @@
 import Foundation
 
-/// The figures of a tree that `Budget` limits.
 struct Counts {
   let lines: [(name: String, count: Int, most: Int)]
   let references: [String: References]
@@ -111,7 +110,6 @@ struct Counts {
     }
   }
 
-  /// The requirements of the protocol `Store`.
   private static func requirements(_ text: String) -> Int {
     guard let start = text.range(of: "public protocol Store<"), let end = text[start.upperBound...].range(of: "\n}") else {
       return 0

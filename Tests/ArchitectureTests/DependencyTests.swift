@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The dependencies fetched for a package that depends on this one.
 @Suite(.serialized, .tags(.process), .wholeRun)
 struct DependencyTests {
   private static let manifest = """
@@ -47,7 +46,6 @@ struct DependencyTests {
     let with = try fetched("")
     #expect(without == ["swift-log", "swift-system"])
     #expect(with == ["swift-argument-parser", "swift-log", "swift-system"])
-    // Plus swift-configuration's own dependencies.
     let configured = try fetched(", traits: [\"Configuration\"]")
     #expect(configured.contains("swift-configuration") && !configured.contains("swift-argument-parser"))
   }

@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-/// Names that the documentation must have, so that nothing is added silently.
 @Suite struct DocumentationTests {
   private static let catalogue = Package.sources.appending(path: "Coffer/Coffer.docc")
 

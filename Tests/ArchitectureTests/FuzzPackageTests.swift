@@ -3,7 +3,6 @@ import Testing
 
 /// The package that `.ci/fuzz` builds links to the same sources, and repeats their dependencies.
 @Suite struct FuzzPackageTests {
-  /// The targets of a manifest, each with its dependencies on Coffer's parts.
   private static func targets(_ manifest: String) throws -> [String: Set<String>] {
     let text = try String(contentsOf: Package.root.appending(path: manifest), encoding: .utf8)
     var found: [String: Set<String>] = [:]

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ImportTests {
   /// The language and its toolchain's libraries: allowed everywhere.
   static let toolchain: Set<String> = ["FoundationEssentials", "Synchronization", "Swift", "Dispatch", "Observation"]
-  /// The system's C library, in its three spellings: one file imports it, and all others import `CofferPlatform`.
+  /// The system's C library, in its three spellings, which one file imports; all others import `CofferPlatform`.
   static let system: Set<String> = ["Glibc", "Musl", "Darwin"]
 
   static let arrows: [String: Set<String>] = [

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A number from a vault's file can be anything: an unchecked sum would end the process. `ByteReader` returns eight bytes
-/// only as `FileCounter`, and these tests close the ways around it.
+/// An unchecked sum of a number from a vault's file would end the process. `ByteReader` returns eight bytes only as
+/// `FileCounter`, and these tests close the ways around it.
 @Suite struct NumberTests {
   private func vaultFiles() throws -> [SourceFile] {
     try Package.files(of: "CofferVault").filter { !$0.path.hasSuffix("Bytes/FileCounter.swift") }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// One source for Linux and macOS. This does not show that it compiles on macOS; only that nothing was written for Linux
-/// alone by oversight.
+/// One source for Linux and macOS. This does not show that it compiles on macOS; only that nothing is for Linux alone by
+/// oversight.
 @Suite struct PlatformTests {
   @Test func `one file tells the C libraries apart, and names all three`() throws {
     let files = try Package.entries(of: Package.sources).flatMap(Package.files(of:))

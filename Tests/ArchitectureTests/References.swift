@@ -1,7 +1,5 @@
-/// The references between a target's files: a file refers to another if it names a type or function that the other declares
-/// at its top level.
+/// The references between a target's files: a file refers to another if it names a top-level type or function of the other.
 struct References {
-  /// For each file, the files to which it refers.
   let files: [String: Set<String>]
 
   init(_ sources: [SourceFile]) {
@@ -66,7 +64,6 @@ struct References {
 
 /// A file's names: read as bytes, without comments and the text of string literals.
 struct Names {
-  /// Top-level types and functions visible to other files.
   private(set) var visible: Set<String> = []
   /// All types that the file declares, and its top-level functions.
   private(set) var declared: Set<String> = []
@@ -141,7 +138,6 @@ struct Names {
     }
   }
 
-  /// Skips a literal, and reads the code within it.
   private mutating func literal(_ bytes: inout ArraySlice<UInt8>) {
     let quote = UInt8(ascii: "\""), pound = UInt8(ascii: "#"), escape = UInt8(ascii: "\\")
     let pounds = bytes.prefix { $0 == pound }.count

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The scripts for a release's contents and signature, on small input. `.ci/release --check` tests the whole.
+/// The scripts for a release, on small input. `.ci/release --check` tests the whole.
 @Suite(.serialized, .tags(.process), .wholeRun)
 final class ReleaseTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-release-\(UUID().uuidString)")
@@ -200,7 +200,6 @@ final class ReleaseTests {
     let said = "of this machine: libc6: 9 in the release, \(version.text) here"
     #expect(same.status == 0 && same.text.contains(said), "\(same.text)")
     #expect(other.status == 1 && other.text.contains("different: swift-b"), "\(other.text)")
-    // One package no longer needs the other.
     var apart = bill
     let arrows = try #require(bill["dependencies"] as? [[String: Any]])
     #expect(arrows.contains { ($0["dependsOn"] as? [String])?.contains { $0.contains("swift-a") } == true })

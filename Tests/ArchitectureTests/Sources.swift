@@ -1,6 +1,5 @@
 import Foundation
 
-/// The package on disk.
 enum Package {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
   static let sources = root.appending(path: "Sources")
@@ -9,12 +8,10 @@ enum Package {
     try FileManager.default.contentsOfDirectory(atPath: folder.path()).sorted()
   }
 
-  /// The Swift files of one target, with paths below `Sources`.
   static func files(of target: String) throws -> [SourceFile] {
     try ofSources.get().filter { $0.path.hasPrefix(target + "/") }
   }
 
-  /// The Swift files under `Tests`, with paths below it.
   static func tests() throws -> [SourceFile] { try ofTests.get() }
 
   // Shared by all tests, so each file is read once.

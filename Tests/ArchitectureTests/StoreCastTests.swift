@@ -1,6 +1,6 @@
 import Testing
 
-/// A store is used through `Store`, which has everything its users need: no code asks for its type.
+/// A store is used through `Store`, which has everything its users need.
 @Suite struct StoreCastTests {
   /// A cast to a store type or protocol, or a test for one. The error type is called StoreError.
   nonisolated(unsafe) private static let cast =

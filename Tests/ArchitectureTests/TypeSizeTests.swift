@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The size at which a type should be split: nobody sees a type as a whole that many files extend, and all of its files see
-/// everything that is not `private`.
+/// The size at which a type should be split: nobody sees a type in many files as a whole, and all of them see everything
+/// that is not `private`.
 @Suite struct TypeSizeTests {
   /// The most files of a module that declare or extend one type.
   private static let mostFiles = 6
@@ -52,12 +52,10 @@ import Testing
 }
 
 extension SourceFile {
-  /// Members by type that the file declares or extends.
   fileprivate var membersByType: [String: Int] {
     var counts: [String: Int] = [:]
     var open: [(name: String, depth: Int)] = []
     var depth = 0
-    // A type whose brace may be some lines further on.
     var named: (kind: String, name: String)?
     let plain = SourceFile(path: path, text: Self.withoutLongLiterals(text))
     for (_, line) in plain.code {

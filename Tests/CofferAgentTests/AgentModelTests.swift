@@ -9,10 +9,9 @@ import Testing
 @testable import CofferAgent
 
 /// The model of the agent's locking agrees with the code in both directions: see `Tests/Models`. One caller makes the steps
-/// of all threads, each of which the agent makes under its lock.
+/// of all threads.
 @Suite(.serialized, .tags(.campaign), .wholeRun)
 struct AgentModelTests {
-  /// A vault held by the agent, and the requested unlocks.
   private final class Stage {
     private let hand = HandClock()
     private let vault: AgentVault
@@ -21,7 +20,6 @@ struct AgentModelTests {
 
     init(_ settings: AgentSettings) { vault = AgentVault(settings, clock: hand.clock) }
 
-    /// Makes `step` of `thread`, and returns the resulting step.
     func make(_ step: String, by thread: Int) throws -> String {
       switch step {
       case "ask": asked[thread] = vault.asked
@@ -38,7 +36,6 @@ struct AgentModelTests {
       return step
     }
 
-    /// False if the vault stays locked.
     private func unlock(_ thread: Int) throws -> Bool {
       guard let asked = asked.removeValue(forKey: thread) else { throw CancellationError() }
       let greeting = Greeting(path: vault.settings.vault.description)
@@ -48,7 +45,6 @@ struct AgentModelTests {
       return true
     }
 
-    /// False if the vault is locked.
     private func change() throws -> Bool {
       do { try write() } catch let error as StoreError where error.kind == .locked { return false }
       return true
@@ -60,7 +56,6 @@ struct AgentModelTests {
     }
   }
 
-  /// Runs `body` with the agent settings of a new vault.
   private static func withSettings(_ body: (AgentSettings) throws -> Void) throws {
     let folder = try TestAgent.newFolder()
     defer { TestAgent.remove(folder) }
@@ -95,7 +90,6 @@ struct AgentModelTests {
     #expect(refusals > 0)
   }
 
-  /// Random steps of three threads, of the one that ends the agent, and of time, with their results.
   private static func record(_ settings: AgentSettings, _ random: inout Random) throws -> [Spin.Step] {
     let stage = Stage(settings)
     var record: [Spin.Step] = []

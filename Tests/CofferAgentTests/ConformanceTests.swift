@@ -7,7 +7,6 @@ import Testing
 
 /// The store over the agent passes the suite for all stores, with the exceptions of the vault behind it.
 @Suite struct ConformanceTests {
-  /// A separate agent for one check, which ends with it.
   private final class Served: Sendable {
     nonisolated(unsafe) let agent: TestAgent
     init() throws { agent = try TestAgent() }

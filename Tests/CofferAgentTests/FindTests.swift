@@ -28,7 +28,6 @@ import Testing
     return queries + [byAttribute, byName, marked, valued]
   }
 
-  /// The expected result of the query, computed from whole texts.
   private static func expected(_ query: ItemQuery, of items: [VaultItem]) -> [VaultItem] {
     items.filter { item in
       let texts =
@@ -47,7 +46,6 @@ import Testing
     text.isEmpty || whole.lowercased().firstRange(of: text.lowercased()) != nil
   }
 
-  /// A random change, by the agent or by another process's vault.
   private static func change(_ client: AgentClient, _ other: borrowing UnlockedVault, _ random: inout Random) throws {
     let name = try ItemName(
       service: services.randomElement(using: &random) ?? "", account: accounts.randomElement(using: &random) ?? "")

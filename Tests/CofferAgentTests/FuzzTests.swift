@@ -127,7 +127,6 @@ struct FuzzTests {
     return bytes
   }
 
-  /// Reads a body as the agent does, and as a client would read an answer of every kind.
   private static func read(_ bytes: [UInt8]) throws {
     guard bytes.count >= 2 else { return }
     let frame = Frame(body: try bytes.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) })

@@ -110,7 +110,6 @@ import Testing
     }
     try client.apply([.remove(pin, keptUntil: .distantFuture), .set(form("last"), for: name, keeping: 0)])
     #expect(try client.deleted().map(\.item.name) == [pin] && client.revisions(of: name).count == 1)
-    // Logged under the client's process.
     #expect(try own.log().last { $0.event == .pruned }?.process == UInt32(getpid()))
   }
 

@@ -95,8 +95,7 @@ import Testing
     #expect(try agent.client().isRunning())
   }
 
-  /// An agent of another protocol version: answers each frame as that version answers unreadable ones, and ends when asked
-  /// to in its own version.
+  /// An agent of another protocol version: answers each frame as unreadable, and ends when asked to in its own version.
   private static func serve(version: UInt8, at place: AgentPlace) throws -> DispatchSemaphore {
     let listener = try place.listen(), ended = DispatchSemaphore(value: 0)
     // The agent waits for more than clients, and so never in accept(2).

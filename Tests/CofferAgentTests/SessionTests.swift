@@ -17,8 +17,6 @@ private struct Keys: KeySpace {
   let token = StorageKey("token", secret: Token.self).expires { $0.expiry }.endsWithSession()
 }
 
-/// A session with an expired credential whose secrets the agent keeps: nobody gets its value, and the session goes on
-/// without.
 @Suite struct SessionTests {
   private let keys = Keys()
 

@@ -8,7 +8,6 @@ import Testing
 
 @testable import CofferAgent
 
-/// An agent keeps several vaults, each by itself.
 @Suite struct SeveralVaultsTests {
   private let name: ItemName
 

@@ -97,8 +97,8 @@ extension SecretForm {
 
 /// Two clocks that a test sets.
 ///
-/// A thread that reads `awake` next gets a `sinceBoot` of the same moment: otherwise a test that lets a minute pass in
-/// between would look like a suspended machine.
+/// A thread that reads `awake` next gets a `sinceBoot` of the same moment: otherwise a minute passed in between would look
+/// like a suspended machine.
 final class HandClock: Sendable {
   private struct Times {
     var boot = Duration.seconds(1000), awake = Duration.seconds(1000)

@@ -8,7 +8,6 @@ import Testing
 
 @testable import CofferAgent
 
-/// Transfers of the whole vault, out and in.
 @Suite struct TransferTests {
   private func items(_ count: Int, bytes: Int = 3) throws -> [ImportedItem] {
     try (0..<count).map { number in
@@ -37,7 +36,6 @@ import Testing
     #expect(try client.add(many, duplicates: .keep).kept == many.map(\.name))
     #expect(try client.add([many[1]], duplicates: .replace).replaced == [many[1].name])
     #expect(kind { _ = try client.add([many[1], many[1]], duplicates: .replace) } == .ambiguous)
-    // By the importing program, not by the agent.
     let entry = try #require(try client.ask(Calls.log, 1).last)
     #expect(entry.event == .itemSet && entry.process == UInt32(getpid()))
   }

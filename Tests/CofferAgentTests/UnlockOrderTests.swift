@@ -10,7 +10,6 @@ import Testing
 
 /// The vault is to be locked during an unlock, which is slow because it hashes a passphrase.
 @Suite struct UnlockOrderTests {
-  /// A clock that runs `event` once, during an unlock by the same thread.
   private final class MidwayClock: Sendable {
     let hand = HandClock()
     private struct State {

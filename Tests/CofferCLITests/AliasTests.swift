@@ -5,7 +5,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// Spellings from other programs.
 @Suite(.tags(.process), .defaultRun)
 struct AliasTests {
   @Test

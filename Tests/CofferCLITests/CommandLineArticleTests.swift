@@ -6,7 +6,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Every runnable statement of the pages about the command line holds.
 @Suite(.tags(.process), .defaultRun)
 struct CommandLineArticleTests {
   @Test
@@ -74,7 +73,6 @@ struct CommandLineArticleTests {
     try home.transcript("vault otp coffer token --set", in: "GEZDGNBVGY3TQOJQ")
     defer { _ = try? home.coffer("agent stop") }
     _ = try home.file("files/app.env", "A=1\n")
-    // A valid place for a vault.
     chmod(home.path + "/files", 0o700)
     for row in rows {
       let line = String(row[0].dropFirst("coffer ".count))

@@ -7,7 +7,6 @@ import Testing
 /// The whole command tree, as the program itself reports it.
 @Suite(.tags(.process), .defaultRun)
 struct ContractTests {
-  /// The relevant part of `--experimental-dump-help`.
   private struct Tool: Decodable { let command: Info }
   private struct Info: Decodable {
     let commandName: String, abstract: String?, shouldDisplay: Bool
@@ -19,7 +18,6 @@ struct ContractTests {
     struct Name: Decodable { let kind: String, name: String }
   }
 
-  /// Every command that does something, by its words after `coffer`.
   private func leaves() throws -> [(path: String, info: Info)] {
     let answer = try Home().coffer("--experimental-dump-help")
     let tree = try JSONDecoder().decode(Tool.self, from: answer.bytes).command

@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The example program, run as by a new user who reads its page.
 @Suite(.tags(.process), .defaultRun)
 struct ExampleTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -17,7 +17,6 @@ import Testing
     "--passphrase-file", "--home=d", "--clip", "--revision", "7", "--help", "--token",
   ]
 
-  /// The option values of a command or option group, by name.
   private func values(_ parsed: Any) -> [String: String] {
     var values: [String: String] = [:]
     for child in Mirror(reflecting: parsed).children {

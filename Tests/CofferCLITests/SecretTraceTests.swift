@@ -28,7 +28,6 @@ struct SecretTraceTests {
 
     func send(_ text: String) { _ = text.withCString { write(descriptor, $0, strlen($0)) } }
 
-    /// Unread bytes.
     var waiting: Int32 {
       var count: Int32 = 0
       _ = ioctl(descriptor, UInt(FIONREAD), &count)
@@ -79,7 +78,6 @@ struct SecretTraceTests {
     return searched
   }
 
-  /// Searches repeatedly until the program has ended.
   private func search(_ child: Child, while what: String) throws {
     repeat { try search([child.id], isRunning: false, while: what) } while try !child.hasEnded()
   }

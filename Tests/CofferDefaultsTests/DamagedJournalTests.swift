@@ -29,7 +29,6 @@ struct DamagedJournalTests {
     #expect(kind { _ = try reader(folder).load("k0") } == .damaged, "a reader, \(what)")
     #expect(kind { try DefaultsDomain("d", in: folder.path).remove() } == .damaged, "a removal, \(what)")
     #expect(try Data(contentsOf: URL(filePath: journal.string)) == before, "left alone, \(what)")
-    // The error's cure.
     try FileManager.default.removeItem(atPath: journal.string)
     #expect(try folder.open(isShared: false).names() == ["folded"])
   }

@@ -21,7 +21,6 @@ private final class ForgetfulDisk: Sendable {
   private let state: Mutex<State>
   private let journal: String
 
-  /// A disk that holds the current journal.
   init(_ journal: FilePath) throws {
     self.journal = journal.string
     state = Mutex(State(image: Array(try Data(contentsOf: URL(filePath: journal.string)))))
@@ -93,7 +92,6 @@ struct FailedSyncTests {
     batch.writes = ["a": .set(.string("prepared"))]
     var image = Data()
     try other.commit(batch, decision: Decision(place: folder.decisions.string) { (_) throws(StoreError) in image = disk.image })
-    // The power fails right after the decision.
     let after = try TemporaryFolder()
     image.replaceSubrange(JournalLayout.Field.bootHigh.rawValue..<32, with: [UInt8](repeating: 0xAA, count: 16))
     try image.write(to: URL(filePath: after.file(".d.plist.coffer").string))

@@ -2,7 +2,6 @@ import CofferPlatform
 import Foundation
 import Synchronization
 
-/// A disk that is full, or read-only, on demand.
 final class FaultyDisk: Sendable {
   private let fault = Atomic<Bool>(false)
   var isFaulty: Bool {
@@ -10,7 +9,6 @@ final class FaultyDisk: Sendable {
     set { fault.store(newValue, ordering: .relaxed) }
   }
 
-  /// The calls of a full disk.
   var full: SystemCalls {
     var calls = SystemCalls()
     let real = calls
@@ -19,7 +17,6 @@ final class FaultyDisk: Sendable {
     return calls
   }
 
-  /// The calls of a read-only disk.
   var readOnly: SystemCalls {
     var calls = SystemCalls()
     let real = calls

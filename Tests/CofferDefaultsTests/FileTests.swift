@@ -333,8 +333,7 @@ struct FileTests {
     #expect(try fresh.load("theirs") == .integer(7) && fresh.load("next") == .integer(2))
   }
 
-  /// Ways in which another program saves: a new file in the list's place, the list's own file, a previously opened file, or
-  /// a link.
+  /// Another program's ways to save: a new file in the list's place, the list itself, a previously opened file, or a link.
   enum Saving: CaseIterable { case replacing, inPlace, inFormerFile, linking }
 
   @Test(arguments: Saving.allCases, [true, false])
@@ -549,7 +548,6 @@ struct FileTests {
     let store = try folder.open(isShared: false)
     try store.save(.integer(1), for: "a")
     try store.synchronize()
-    // Readable by all, writable only by root.
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path.string)
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("d.plist").string)
     try FileManager.default.removeItem(atPath: folder.file(".d.plist.coffer").string)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferDefaults
 
-/// Folds that die or fail near their end, and the next ones; and data that must be durable before it is given up elsewhere.
+/// Folds that die or fail near their end, and the next ones; and data that must be durable before it is given up.
 @Suite
 struct FoldFaultTests {
   @Test func `a fold whose last sync failed is not done, and synchronize() says so until it is`() throws {
@@ -109,8 +109,7 @@ struct FoldFaultTests {
     #expect(untilTheNextLookIsDue())
     _ = disk.events()
     try store.save(.integer(2), for: "b")
-    // The new file under its first name, unrecorded, while it is put in order, and the write itself, which waits for no
-    // disk.
+    // The new file under its first name, unrecorded, and the write itself, which waits for no disk.
     #expect(disk.events() == [.sync, .record])
   }
 
@@ -125,7 +124,6 @@ struct FoldFaultTests {
     let reader = try folder.open(isShared: false)
     try store.save(.integer(2), for: "ours")
     #expect(try reader.load("ours") == .integer(2))
-    // Before the reader looks at its files again.
     reader.engine.state.withLock { $0.nextLook = .max }
     let list = PropertyList.encode(["ours": .integer(1), "theirs": .integer(5)], as: .xml)
     try list.write(to: URL(filePath: folder.file("d.plist").string))

@@ -7,8 +7,8 @@ import Testing
 
 @testable import CofferDefaults
 
-/// Foundation's `UserDefaults` on Linux, compared with the plain store. Each test shows Foundation failing in a separate
-/// process, so that the test reports when Foundation is fixed.
+/// Foundation's `UserDefaults` on Linux, compared with the plain store. Each test shows Foundation failing, so that it
+/// reports a fix.
 @Suite(.tags(.process), .defaultRun)
 struct FoundationFaultTests {
   private func foundation(_ fault: String, _ folder: TemporaryFolder, _ rest: String...) throws -> String {
@@ -23,7 +23,7 @@ struct FoundationFaultTests {
     #expect(try ours.open().load("k") == .string("1"))
   }
 
-  /// Tries for Foundation's random failures. More than one or two are needed only on a busy machine.
+  /// Tries for Foundation's random failures; a quiet machine needs one or two.
   private static let chances = 60
 
   @Test func `2 four processes with fifty keys each keep all of 200`() throws {

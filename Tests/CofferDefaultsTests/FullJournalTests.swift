@@ -19,7 +19,6 @@ struct FullJournalTests {
     return calls
   }
 
-  /// Writes without folding, until not even a small record fits.
   private func fill(_ store: DefaultsStore) throws {
     for count in [1 << 20, 1 << 12, 16] {
       let record = Record.write([("fill", .data(Data(count: count)))])
@@ -102,7 +101,6 @@ struct FullJournalTests {
     let folder = try TemporaryFolder()
     let store = try folder.open(isShared: false, calls: calls)
     let value = { (byte: UInt8) in PlainForm.data(Data(repeating: byte, count: 1_000_000)) }
-    // Twice as much as is not yet folded.
     for round in 0..<3 { for key in 0..<16 { try store.save(value(UInt8(round)), for: "key \(key)") } }
     var batch = Batch<Plain>()
     for key in 0..<16 { batch.writes["key \(key)"] = .set(value(9)) }

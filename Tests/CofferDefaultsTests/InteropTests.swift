@@ -109,7 +109,6 @@ struct InteropTests {
     #expect(theirs?["k"] as? String == text)
     #expect((theirs?["names"] as? [String: Int])?["n\r"] == 1)
     #expect(try folder.open(isShared: false).load("k") == .string(text))
-    // A strict XML reader, if there is one.
     let python = Process()
     python.executableURL = URL(filePath: "/usr/bin/env")
     let program = "import plistlib, sys; sys.exit(plistlib.load(open(sys.argv[1], 'rb'))['k'].encode().hex() != sys.argv[2])"

@@ -86,7 +86,6 @@ struct JournalTests {
       hex == "22000000" + "77cca4cd" + "0100000007000000" + "01000000" + "01000000" + "6b" + "03" + "0201000000000000")
   }
 
-  /// Changes bytes of the header as a power loss might leave them.
   private func damage(_ folder: TemporaryFolder, at offset: Int, _ bytes: [UInt8]) throws {
     let file = try FileHandle(forUpdating: URL(filePath: folder.file(".d.plist.coffer").string))
     try file.seek(toOffset: UInt64(offset))
@@ -125,7 +124,6 @@ struct JournalTests {
     try damage(folder, at: middle, [UInt8](repeating: 0, count: Record.headerBytes))
     let after = try folder.open(isShared: false)
     #expect(try after.names() == ["a"])
-    // A record of the same length, in the same place.
     try after.save(.integer(2), for: "b")
     try damage(folder, at: JournalLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
     #expect(try folder.open(isShared: false).contents() == ["a": .integer(1), "b": .integer(2)])
@@ -184,7 +182,6 @@ struct JournalTests {
       // One of the two starts is unused.
       let refusal = kind {
         let store = try folder.open(isShared: false)
-        // More than the room that really exists.
         for key in 0..<3 { try store.save(.data(Data(repeating: 7, count: 100_000)), for: "k\(key)") }
         #expect(try store.load("a") == .integer(1))
         try store.synchronize()

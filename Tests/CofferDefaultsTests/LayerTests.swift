@@ -90,7 +90,6 @@ struct LayerTests {
     let running = try folder.open(foldsWhenIdle: true)
     try running.save(.integer(1), for: "a")
     try DefaultsDomain("d", in: folder.path).remove()
-    // Four times a fold's wait.
     Thread.sleep(forTimeInterval: 1)  // No event: nothing is written.
     #expect(try folder.names() == [])
     #expect(try running.names() == [])

@@ -7,7 +7,6 @@ import Testing
 
 @testable import CofferDefaults
 
-/// Interference of people and other programs with the files of a running store.
 @Suite
 struct MeddlingTests {
   private static let look = 0.12

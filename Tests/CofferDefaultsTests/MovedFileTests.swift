@@ -13,7 +13,6 @@ import Testing
 struct MovedFileTests {
   private let files = FileManager.default
 
-  /// Adds one to `n`, as every process does.
   private func increment(_ store: DefaultsStore, times: Int = 1) throws {
     for _ in 0..<times {
       try store.update("n") { (old) throws(StoreError) in
@@ -33,7 +32,6 @@ struct MovedFileTests {
     #expect(try idle.load("n") == .integer(10))
     try move()
     #expect(untilTheNextLookIsDue())
-    // The first to look brings the acknowledged values along.
     #expect(try first.load("n") == .integer(10))
     let second = try folder.open(domain: domain, isShared: false)
     for _ in 0..<20 {
@@ -149,7 +147,7 @@ struct MovedFileTests {
       }
       moves += 1
     }
-    // If the next journal goes before all have noticed, they may report that other files were put in place.
+    // If the next journal goes before all have noticed, they may report replaced files.
     let errors = tools.map { $0.finish() }.filter { !$0.isEmpty }
     #expect(errors.allSatisfy { $0.contains("other files were put in place of those in use") })
     let found = try folder.open(isShared: false).names().count
@@ -210,7 +208,6 @@ struct MovedFileTests {
     try second.save(.integer(2), for: "second")
     tool.send("\n")
     #expect(kill(process, SIGCONT) == 0)
-    // The second one opened first, and made another file.
     #expect(tool.finish().contains("'second'"))
     #expect(try second.names() == ["second"])
   }

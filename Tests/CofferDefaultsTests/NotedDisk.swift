@@ -6,7 +6,6 @@ import SystemPackage
 
 @testable import CofferDefaults
 
-/// A disk that records the journal's events, and fails on demand.
 final class NotedDisk: Sendable {
   enum Event: Equatable {
     /// Bytes behind the header were written.
@@ -30,14 +29,12 @@ final class NotedDisk: Sendable {
   /// After `count` syncs of the journal, later ones fail until ``heal()``.
   func failSyncs(after count: Int) { state.withLock { $0.syncsToFailure = count } }
   func heal() { state.withLock { $0.syncsToFailure = nil } }
-  /// The word in the file itself.
   func word() throws -> JournalWord {
     let bytes = try Data(contentsOf: URL(filePath: journal)).dropFirst(JournalLayout.Field.word.rawValue).prefix(8)
     return JournalWord(rawValue: bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
   }
   func refuseWords(_ refuses: Bool) { state.withLock { $0.refusesWords = refuses } }
 
-  /// The events since the last call.
   func events() -> [Event] {
     state.withLock { state in
       defer { state.events = [] }

@@ -120,7 +120,6 @@ struct ObservationTests {
     #expect(heard.waitFor("k"))
   }
 
-  /// Waits until the domain's observers have asked for the next write.
   private func waitsForBell(_ store: DefaultsStore) -> Bool {
     eventually { store.engine.state.withLock { $0.journal?.memory.isArmed ?? false } }
   }
@@ -283,7 +282,7 @@ struct ObservationTests {
     let moved = folder.path.string + ".moved"
     try FileManager.default.moveItem(atPath: folder.path.string, toPath: moved)
     try FileManager.default.moveItem(atPath: moved, toPath: folder.path.string)
-    // The folder is searched again after a second. A set before that would be found then; this one is usually reported.
+    // The folder is searched again after a second. A set before that would be found then.
     usleep(1_200_000)  // No event: its watch is made again in silence.
     let tool = try Tool("pace", folder, arguments: [], hasInput: true)
     tool.send("next\n")

@@ -6,7 +6,6 @@ import Testing
 
 @testable import CofferDefaults
 
-/// A home from a container image: files are copied up when first opened for writing.
 @Suite struct OverlayTests {
   @Test func `one who reads alone sees what is written after the first copy-up with the next read`() throws {
     guard geteuid() == 0 else { try Test.skip("only root can mount an overlay") }

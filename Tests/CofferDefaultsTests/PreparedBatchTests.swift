@@ -16,7 +16,6 @@ struct PreparedBatchTests {
     try store.save(.string("before"), for: "b")
   }
 
-  /// The step at which the process dies, and whether the decision is on the disk then.
   static let steps = [
     ("prepared", false), ("deciding", false), ("decided", true), ("committed", true), ("commitDurable", true),
   ]
@@ -33,9 +32,7 @@ struct PreparedBatchTests {
     #expect(told == "a \(value)\nb \(value)\nother string(\"written\")\n")
     let left = try FileManager.default.contentsOfDirectory(atPath: folder.decisions.string)
     #expect(left.count { $0.hasSuffix(".dropped") } == (isDecided ? 0 : 1), "what is dropped was recorded so before")
-    // A process that died after the journal's commit leaves its record for the next fold.
     #expect(left.isEmpty == (step == "decided"), "a completed transaction's record is forgotten")
-    // For a store without a lookup it is now plain history.
     #expect(try Tool("outcome", folder, "none").finish() == told)
   }
 
@@ -53,7 +50,6 @@ struct PreparedBatchTests {
     #expect(isPending { try store.removeAll() })
     #expect(isPending { try store.update("b") { (_) throws(StoreError) in nil } })
     #expect(isPending { _ = try store.load(["other", "a"]) })
-    // Nor is anything done based on the old values.
     var batch = Batch<Plain>()
     batch.expectations["a"] = .some(.string("before"))
     #expect(isPending { try store.commit(batch, decision: Decision(place: "x") { (_) throws(StoreError) in }) })
@@ -165,7 +161,6 @@ struct PreparedBatchTests {
       #expect(isPending { _ = try store.load("a") })
       #expect(try store.load("b") == .string("before"))
       isReachable.withLock { $0 = true }
-      // It is not asked again for each read.
       while kind({ _ = try store.load("a") }) != nil { usleep(1000) }
       #expect(try store.load("a") == .string("after"))
       #expect(forgotten.withLock { $0 } == 1)
@@ -190,7 +185,6 @@ struct PreparedBatchTests {
     fails.withLock { $0 = false }
     #expect(refusal == .io(EIO))
     #expect(try store.load("a") == .string("before") && store.load("new") == nil)
-    // A store without a lookup need not ask.
     let other = try folder.open(isShared: false)
     try other.save(.integer(2), for: "new")
     #expect(try other.load("a") == .string("before") && store.load("new") == .integer(2))

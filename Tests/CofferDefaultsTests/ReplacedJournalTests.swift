@@ -8,14 +8,13 @@ import Testing
 
 @testable import CofferDefaults
 
-/// Other files replace those of running stores: a process that knows of a missing value reports it once, and nothing is
-/// written over the new files.
+/// Other files replace those of running stores: a process that knows of a missing value reports it once, and never writes
+/// over the new files.
 @Suite struct ReplacedJournalTests {
   private let files = FileManager.default
 
   private func journal(_ folder: TemporaryFolder) -> String { folder.file(".d.plist.coffer").string }
 
-  /// The names in the `.moved` error of `body`; nil if it throws nothing.
   private func missing(_ body: () throws -> Void) throws -> [String]? {
     do { try body() } catch let error as StoreError {
       guard error.kind == .moved else { throw error }
@@ -24,7 +23,6 @@ import Testing
     return nil
   }
 
-  /// Writes `bytes` over the file in place.
   private func overwrite(_ file: String, _ bytes: Data, truncating: Bool = false) throws {
     if truncating { #expect(truncate(file, 0) == 0) }
     let handle = try FileHandle(forUpdating: URL(filePath: file))
@@ -166,7 +164,6 @@ import Testing
     try store.save(.integer(2), for: "a")
     #expect(try other.load("a") == .integer(2))
     try overwrite(journal(folder), old, truncating: cut)
-    // Of the same length as the lost record.
     try folder.open(isShared: false, calls: calls).save(.integer(3), for: "b")
     #expect(try missing { try store.save(.integer(4), for: "c") }?.contains("a") == true)
     try store.save(.integer(4), for: "c")

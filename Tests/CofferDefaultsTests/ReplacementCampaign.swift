@@ -7,22 +7,19 @@ import Testing
   /// The files that come back.
   enum Scope {
     case journal
-    /// Each value is there or named if nobody looks in between: a list put back next to the journal in use is another
+    /// Each value is there or named if nobody looks in between: a restored list next to the journal in use is another
     /// program's edit.
     case both
     /// The journal stays the same file, so that the list is an edit.
     case list
   }
 
-  /// One way to replace files, in a folder with the domain in `config`.
   struct Way: Sendable, CustomTestStringConvertible {
     let name: String
     var needs: String?
     let scope: Scope
-    /// Whether it writes into files in use: only while the processes are stopped, as otherwise a record may be torn, which
-    /// they report as damage.
+    /// Whether it writes into files in use: only while the processes are stopped, as they report a torn record as damage.
     var isInPlace = false
-    /// Keeps a copy, while the processes are stopped.
     var save = ""
     /// Puts other files in place, on each run.
     let act: String
@@ -56,7 +53,7 @@ import Testing
       act: "touch config/d.plist \(journal); git -C config checkout -qf . || true"),
     Way(
       name: "stow", needs: "stow", scope: .both,
-      // Meanwhile writers may give it files that are not its own, so that it gives up, as `cp -a` and git may.
+      // Meanwhile writers may give it foreign files, so that it gives up, as `cp -a` and git may.
       act: "mkdir -p stow/d; find config -maxdepth 1 -type f -exec mv -t stow/d {} + || true; stow -d stow -t config -R d || true"
     ),
     Way(name: "cp -al", scope: .list, save: "cp -al config backup", act: "rm -rf old; mv config old; cp -al backup config"),
@@ -76,7 +73,6 @@ import Testing
       let isStopped = round % 2 == 0 || way.isInPlace
       let world = try ReplacementWorld(seed: random.next())
       world.steps(4)
-      // From now on a list exists.
       try world.settle(isWhole: true)
       try world.run(way.save, whileStopped: true)
       world.steps(4)

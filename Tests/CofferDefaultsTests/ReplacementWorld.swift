@@ -2,10 +2,8 @@ import CofferTestSupport
 import Foundation
 import SystemPackage
 
-/// A domain in `config`, three processes that write it and one that reads it, stepped through their input, and a shell that
-/// works in parallel.
-///
-/// Each process writes its own names, with increasing numbers.
+/// A domain in `config`, three processes that write their own names with increasing numbers, one that reads, stepped through
+/// their input, and a parallel shell.
 final class ReplacementWorld {
   let folder: TemporaryFolder
   private let seats: [Tool]
@@ -99,7 +97,6 @@ final class ReplacementWorld {
 
   // MARK: What the shell does
 
-  /// Runs `script` in the folder, while the processes are stopped or running.
   func run(_ script: String, whileStopped isStopped: Bool) throws {
     let shell = Process()
     shell.executableURL = URL(filePath: "/bin/sh")
@@ -127,7 +124,7 @@ final class ReplacementWorld {
 
   // MARK: What has to be there
 
-  /// Synchronizes each writer until it reports nothing more, and compares with the view of a new process.
+  /// Synchronizes each writer until it reports nothing more, and compares with a new process.
   ///
   /// - Parameter isWhole: whether each acknowledged value is there or was named.
   func settle(isWhole: Bool) throws {

@@ -41,7 +41,7 @@ final class TemporaryFolder: Sendable {
   }
 }
 
-/// Waits, on the stores' own clock, until any store would look at its files on its next call.
+/// Waits, on the stores' own clock, until any store's next call would look at its files.
 func untilTheNextLookIsDue() -> Bool {
   let due = CoarseClock.now() + CoarseClock.lookInterval
   return eventually { CoarseClock.now() > due }
@@ -79,7 +79,6 @@ struct Tool {
     try self.init(command, folder, arguments: rest, domain: domain)
   }
 
-  /// The tool with `arguments`, working in `place` instead of the folder itself, and under `wrapper` if given.
   init(
     _ command: String, _ folder: TemporaryFolder, arguments: [String], domain: String = "d", configuration: FilePath? = nil,
     place: FilePath? = nil, hasInput: Bool = false, keepsErrors: Bool = false, wrapper: [String] = []

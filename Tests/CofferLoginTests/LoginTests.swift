@@ -40,7 +40,6 @@ import Testing
     var pauses = 0
     let tokens = try login.wait(cancellation) {
       pauses += 1
-      // The server is polled once before: it waits for the person.
       if pauses == 2 { try server.control("allow", ["code": login.userCode]) }
       cancellation.sleep($0)
     }

@@ -66,7 +66,6 @@ import Testing
     try session.login(as: "ada", with: try await waited, oauth)
     let first = try await session.token(oauth, using: client)
     try router.set(Sealed("spent"), for: keys.renewal)
-    // The server refuses slowly, so that the others wait.
     try server.hold(at: "/token")
     let begun = Atomic(0)
     let asking = { @Sendable () async -> StoreError.Kind? in

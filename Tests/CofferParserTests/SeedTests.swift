@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Inputs that a fuzzer found: the fewest that reach all the code it has reached, and those that once did harm. `.ci/fuzz`
-/// continues from them.
+/// The fewest inputs that reach all the code that a fuzzer has reached, and those that once did harm. `.ci/fuzz` continues
+/// from them.
 @Suite struct SeedTests {
   private static let parsers = VaultParsers.all + PostgresParsers.all + DefaultsParsers.all + CommandLineParsers.all
   /// Parsers with all requirements here.

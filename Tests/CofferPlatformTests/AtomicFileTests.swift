@@ -71,7 +71,6 @@ import Testing
       let synchronize = calls.synchronize
       calls.synchronize = { [self] fd in
         seen.withLock { $0.append((try? entries(folder)) ?? []) }
-        // A living process's file must not be taken.
         #expect(AtomicFile.abandoned(in: folder).isEmpty)
         UnfinishedFile.sweep(folder, SystemCalls())
         return synchronize(fd)

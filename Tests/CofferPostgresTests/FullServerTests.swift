@@ -87,7 +87,7 @@ import Testing
       writes += 1
     }
     isBack.wait()
-    // Made or not: it was looked up when the server returned, unless that took longer than the look-up.
+    // Made or not: it was looked up when the server returned, if that was soon enough.
     #expect([nil, .unreachable, .outcomeUnknown].contains(outcome), "\(String(describing: outcome))")
     let stored = try text(vault.get(name("big")))?.split(separator: " ").first.flatMap { Int($0) }
     let possible =

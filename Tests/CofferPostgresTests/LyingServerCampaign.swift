@@ -7,9 +7,8 @@ import Testing
 
 @testable import CofferPostgres
 
-/// A superuser of the database changes anything. A changed answer to a reader is refused, or equals the original.
+/// A superuser of the database changes anything. A changed answer is refused, or equals the original.
 @Suite(.tags(.campaign, .process), .wholeRun) struct LyingServerCampaign {
-  /// A vault with some history, and a copy of its rows under `bak` from before its last write.
   private func vault() throws -> SharedVault {
     let shared = try SharedVault()
     let vault = try shared.create(shared.pins)
@@ -23,7 +22,6 @@ import Testing
 
   private static let refusals: [StoreError.Kind] = [.tampered, .damaged, .rolledBack, .forked, .replaced, .notAVault, .noVault]
 
-  /// The answer to a reader who knows the vault: either the truth, or an error.
   private func expectRefusal(_ what: String, _ shared: SharedVault) {
     let found = kind {
       let reader = try shared.unlock(shared.pins)
@@ -218,7 +216,6 @@ import Testing
         #expect(kind { _ = try reader.get(name("0")) } == .rolledBack, "\(rights): to who has it open")
         #expect(kind { _ = try open("reader") } == .rolledBack, "\(rights): to who opens it")
       }
-      // A writer that loses its rights after its write.
       try server.sql("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(s) TO \(role)")
       try server.sql("ALTER ROLE \(role) RESET default_transaction_read_only")
       let writer = try open("writer")

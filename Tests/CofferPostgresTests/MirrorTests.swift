@@ -9,9 +9,7 @@ import Testing
 
 @testable import CofferPostgres
 
-/// Mirrors of vaults on a server, and attacks on their files.
 @Suite(.tags(.process), .wholeRun) struct MirrorTests {
-  /// A vault on a server with a mirror in a separate folder.
   private final class Mirrored: Sendable {
     let shared: SharedVault
     let vault: UnlockedVault
@@ -31,7 +29,6 @@ import Testing
       try LockedVault.open(.mirror(file ?? self.file), options: shared.pins).unlock(with: shared.credentials())
     }
 
-    /// The error of reading `a` from the mirror.
     func refusal() -> StoreError.Kind? { kind { _ = try open().get(name("a")) } }
 
     var bytes: Data {
@@ -134,7 +131,6 @@ import Testing
     #expect(kind { try LockedVault.open(.mirror(mirrored.file), options: mirrored.shared.pins).checkAge() } == .rolledBack)
     #expect(try mirrored.vault.mirror(to: mirrored.file).isWritten && mirrored.refusal() == nil)
 
-    // Each of its pages in turn.
     for offset in stride(from: 10, to: good.count, by: good.count / 6) {
       var bad = good
       bad[offset] ^= 0x40
@@ -234,7 +230,6 @@ import Testing
         do {
           try vaults[index].vault.set(form("\(round)"), for: name("r\(index)"))
           try vaults[index].vault.mirror(to: mirrored.file)
-          // A faster one also has this commit.
           let seen = try text(mirrored.open().get(name("r\(index)")))
           if seen != "\(round)" { failures.add("\(index) \(round): \(seen ?? "none")") }
         } catch { failures.add("\(index) \(round): \(error)") }

@@ -7,17 +7,15 @@ import Testing
 
 @testable import CofferPostgres
 
-/// A network between a client and its server that silently loses packets.
 @Suite(.tags(.campaign, .process, .root), .wholeRun) struct NetworkFaultCampaign {
   /// The place's timeout, in seconds.
   private static let patience = 1
   /// A connection and an answer are each awaited for the place's time and two seconds; a lost connection is made once more.
-  /// The same again for a busy machine.
+  /// Doubled for a busy machine.
   private static let longestRead = Double(4 * (patience + 2))
   /// In addition a commit's lost answer is looked up, for fifteen seconds and one last look.
   private static let longestWrite = longestRead + 15 + longestRead
 
-  /// A call of the other process.
   private struct Call {
     let verb: String, outcome: String, value: String
     let (begin, end): (UInt64, UInt64)
@@ -51,7 +49,6 @@ import Testing
     }
 
     var number = 0
-    /// Changes one item and one setting, bypassing the network.
     func change() throws {
       number += 1
       try feed.save(form("\(number)"), for: "vault\(number)")
@@ -107,7 +104,6 @@ import Testing
       }
     }
     for outage in outages {
-      // It failed, or was a commit whose lost answer was found afterwards.
       #expect(
         all.contains { call in
           let isDone = outage.begin < call.begin || call.end < outage.end
@@ -115,11 +111,10 @@ import Testing
         })
     }
     let vault = try shared.unlock()
-    // It may have been killed during a write.
     let stored = try #require(try text(vault.get(ItemName(service: "writer", account: "1"))))
     #expect(possible.union(["\(written + 1)"]).contains(stored), "\(stored) of \(possible)")
     _ = try vault.verify()
-    // After a long outage TCP itself retransmits after half a minute; nobody need wait for that.
+    // After a long outage TCP retransmits after half a minute; nobody need wait for that.
     if Campaign.isLong { #expect(rests.allSatisfy { $0 < .seconds(Self.longestRead) }, "\(rests)") }
     let longest = all.max { $0.seconds < $1.seconds }
     print(
@@ -143,7 +138,6 @@ import Testing
     let other = try shared.unlock(shared.pins)
     try other.set(form("told"), for: name("a"))
     eventually("the commit is mirrored") { mirrored() == "told" }
-    // The server's notifying process stops, and its connection stays.
     let listening = try #require(
       Int32(server.sql("SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN \(shared.schema)%'")))
     stop(listening)

@@ -9,7 +9,6 @@ import Testing
 
 @testable import CofferPostgres
 
-/// Settings of a fleet, on a real server.
 @Suite(.tags(.process), .wholeRun) struct PostgresDefaultsTests {
   @Test(arguments: ConformanceCheck.allCases) func `settings on a server conform`(check: ConformanceCheck) async throws {
     let server = try DatabaseServer.shared
@@ -79,7 +78,6 @@ import Testing
     let refusing = try PostgresDefaults.open(domain: "a", at: VaultPlace(early))
     #expect(kind { try refusing.save(.bool(false), for: "a") } == .refused)
     #expect(try refusing.load("a") == .bool(true))
-    // A writer of the table decides its values, and is trusted if they are valid.
     try server.sql("UPDATE \(refusing.table.schema).plain SET form = '\\x01'")
     #expect(try refusing.load("a") == .bool(false))
     try server.sql("UPDATE \(refusing.table.schema).plain SET form = '\\x63'")
@@ -150,7 +148,6 @@ import Testing
     eventually("the reader is told") { told.all == ["theme"] }
     #expect(try reader.load("theme") == .string("dark"))
     #expect(kind { try reader.save(.string("x"), for: "theme") } == .readOnly)
-    // Both halves at one moment, which needs no lock.
     let vault = try LockedVault.open(place(role), options: .withoutPins).unlock(with: shared.credentials())
     let router = try StorageRouter(plain: reader, vault: VaultStore(service: "app", vault: vault), keys: keys)
     #expect(try router.values(keys.theme, keys.token).0 == "dark")
@@ -206,7 +203,6 @@ import Testing
     let place = VaultPlace(server.place("main", "coffer_timeout=3"))
     let store = try PostgresDefaults.open(domain: "app", at: place)
     try store.save(.integer(1), for: "a")
-    // Another machine with a slow update.
     let slow = try PostgresDefaults.open(domain: "app", at: VaultPlace(server.place("main")))
     try slow.update("a") { (old) throws(StoreError) in
       let done = DispatchSemaphore(value: 0)
@@ -227,7 +223,6 @@ import Testing
   }
 }
 
-/// Keys of both routes.
 struct SettingsKeys: KeySpace {
   let theme = StorageKey("theme", default: "absent")
   let size = StorageKey("size", default: "absent")

@@ -7,7 +7,6 @@ import Testing
 
 @testable import CofferPostgres
 
-/// Connections with a silent host, a failed statement, and rows changed by another.
 @Suite(.tags(.process), .wholeRun) struct ServerConnectionTests {
   @Test func `a host that takes a connection and says nothing does not keep a place from the next one`() throws {
     let server = try DatabaseServer.shared

@@ -115,7 +115,6 @@ import Testing
     defer { proxy.end() }
     try shared.keepRows("kept")
     let s = shared.schema
-    // All in the item's bucket.
     let more =
       "substring(idx FROM 1 FOR 4) || int4send(n) || int8send(n), rid, meta, value FROM \(s).rec, generate_series(1, 300000) n"
     for (what, sql) in [

@@ -147,7 +147,7 @@ import Testing
       #expect(possible.contains(stored), "writer \(number): \(stored) of \(possible)")
     }
     _ = try vault.verify()
-    // A writer looks its write up for 15 s: it knows the outcome, unless the server was away for about as long.
+    // A writer looks its write up for 15 s: it knows the outcome, unless the server was away that long.
     #expect(tally["acknowledged", default: 0] > 0 && (tally["unknown", default: 0] == 0 || longest > .seconds(10)))
     print("killed servers: \(crashes), \(tally.sorted { $0.key < $1.key })")
   }
@@ -165,7 +165,6 @@ import Testing
   }
 }
 
-/// Another process that uses a shared vault.
 final class PostgresTool {
   private let process = Process()
   /// It never waits for a reader, as it would with a pipe.
@@ -187,24 +186,21 @@ final class PostgresTool {
     try process.run()
   }
 
-  /// Its lines so far.
   var lines: [String] {
     get throws { String(decoding: try Data(contentsOf: output), as: UTF8.self).split(separator: "\n").map(String.init) }
   }
 
-  /// Its lines, once it has ended by itself.
   func finish() throws -> [String] {
     process.waitUntilExit()
     return try lines
   }
 
-  /// Kills it, and returns its complete lines.
   func stop() throws -> [String] {
     kill(process.processIdentifier, SIGKILL)
     return try finish()
   }
 
-  /// Kills it, and returns the values that a writer of increasing numbers may have stored according to its output.
+  /// Kills it, and returns the values that a writer of increasing numbers may have stored.
   func possibleValues(_ tally: inout [String: Int]) throws -> Set<String> {
     let lines = try stop()
     var possible: Set<String> = []
@@ -218,10 +214,8 @@ final class PostgresTool {
       default: break
       }
     }
-    // Killed during a write, before it could report the outcome.
     let last = lines.last.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? 0
     possible.insert("\(last + 1)")
-    // On a busy machine it may not have written at all.
     if lines.isEmpty { possible.insert("nothing") }
     return possible
   }

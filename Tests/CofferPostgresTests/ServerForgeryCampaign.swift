@@ -7,7 +7,6 @@ import Testing
 
 /// A superuser of the database changes random rows of all sealed tables.
 @Suite(.tags(.campaign), .wholeRun) struct ServerForgeryCampaign {
-  /// A table with its key and its columns.
   private static let tables: [(name: String, key: String, columns: [String])] = [
     ("rec", "idx", ["rid", "meta", "value"]), ("old", "idx", ["rid", "meta", "value"]), ("digest", "bucket", ["hash"]),
     ("log", "seq", ["box"]), ("state", "id", ["bytes"]), ("header", "id", ["bytes"]), ("header_copy", "id", ["bytes"]),

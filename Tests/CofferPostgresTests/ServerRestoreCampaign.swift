@@ -66,7 +66,6 @@ import Testing
         ) == "\(waiting)"
       }
     }
-    // Both wait for a third, in this order.
     try vault.rehearse([.set(form("x"), for: name("b"))])
     let session = PostgresSession(try PostgresPlace(shared.url), patience: nil)
     let third = try session.open()

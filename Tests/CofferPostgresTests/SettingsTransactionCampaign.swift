@@ -9,7 +9,6 @@ import Testing
 
 @testable import CofferPostgres
 
-/// Settings and a vault in one database share the server's transactions.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun) struct SettingsTransactionCampaign {
   private let keys = SettingsKeys()
 
@@ -52,7 +51,6 @@ import Testing
     let fleet = try SharedVault()
     let app = try openFleet(fleet.place, fleet.create())
     #expect(try app.value(for: FleetKeys().interval) == 60 && app.value(for: FleetKeys().token)?.reveal() == "t")
-    // A batch that fails in the vault's half leaves no half here.
     #expect(throws: StoreError.self) {
       try router.transaction { transaction in
         try transaction.set("three", for: keys.theme)
@@ -94,7 +92,6 @@ import Testing
       try router.set("older", for: keys.size)
       #expect(try found(in: router) == "older")
     }
-    // The vault of an agent is opened in another process.
     var places = Places(home: shared.folder.path)
     places.vault = shared.place
     let agent = try places.agentStore(service: "app")
@@ -199,7 +196,7 @@ import Testing
     let possible = try both.possibleValues(&tally)
     let stored = try found(in: router)
     #expect(possible.map { "both \($0)" }.contains(stored), "\(stored) of \(possible)")
-    // A writer looks its write up for 15 s: it knows the outcome, unless the server was away for about as long.
+    // A writer looks its write up for 15 s: it knows the outcome, unless the server was away that long.
     #expect(tally["acknowledged", default: 0] > 0 && (tally["unknown", default: 0] == 0 || longest > .seconds(10)))
     print("killed writers of settings: \(crashes) servers, \(tally.sorted { $0.key < $1.key })")
   }

@@ -9,7 +9,6 @@ import Testing
 
 @testable import CofferPostgres
 
-/// A vault on a server with a key file.
 struct SharedVault {
   let server: DatabaseServer
   let url: String
@@ -30,13 +29,11 @@ struct SharedVault {
   var schema: String { "coffer_\(url.drop { $0 != "#" }.dropFirst())" }
   var pins: VaultOptions { VaultOptions(pins: folder.path.appending("pins")) }
 
-  /// Copies the current rows under `name`.
   func keepRows(_ name: String) throws {
     let copies = PostgresSchema.names.map { "CREATE TABLE \(schema)_\(name).\($0) AS SELECT * FROM \(schema).\($0)" }
     try server.sql("CREATE SCHEMA \(schema)_\(name); \(copies.joined(separator: "; "))")
   }
 
-  /// Puts the rows kept under `name` back.
   func putBack(_ name: String, _ tables: [String] = PostgresSchema.names) throws {
     let all = tables.map { "DELETE FROM \(schema).\($0); INSERT INTO \(schema).\($0) SELECT * FROM \(schema)_\(name).\($0)" }
     try server.sql("BEGIN; \(all.joined(separator: "; ")); COMMIT")

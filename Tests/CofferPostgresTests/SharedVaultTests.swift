@@ -10,7 +10,6 @@ import Testing
 
 @testable import CofferPostgres
 
-/// A vault on a server works as one in a file.
 @Suite(.tags(.process), .defaultRun) struct SharedVaultTests {
   @Test func `a vault on a server is made, opened and used as one in a file`() throws {
     let shared = try SharedVault()
@@ -92,7 +91,6 @@ import Testing
     let elsewhere = VaultPlace(shared.server.place())
     #expect(try copy.export(to: elsewhere, with: Credentials(keyFile: key.duplicate())) == 300)
     let made = try LockedVault.open(elsewhere, options: .withoutPins).unlock(with: Credentials(keyFile: key.duplicate()))
-    // With pins, the new vault is remembered.
     let third = VaultPlace(shared.server.place())
     let pinned = try shared.unlock(shared.pins)
     #expect(try pinned.export(to: third, with: Credentials(keyFile: key.duplicate())) == 300)

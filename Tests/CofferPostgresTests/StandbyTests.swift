@@ -18,7 +18,6 @@ import Testing
     let settings = try PostgresDefaults.open(domain: "app", at: shared.place)
     try settings.save(.string("1"), for: "a")
     try shared.create().set(form("1"), for: name("a"))
-    // A standby that never comes.
     try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
     try server.sql("SELECT pg_reload_conf()")
     try eventually("it is waited for") { try server.sql("SHOW synchronous_standby_names") == "nobody" }
@@ -38,7 +37,6 @@ import Testing
     try eventually("it waits for the standby") {
       try server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1"
     }
-    // Once it runs again, others see the commit.
     try server.crash()
     isOver.wait()
     #expect(end.all == [.outcomeUnknown])
@@ -98,7 +96,6 @@ import Testing
     if isSynchronous {
       eventually("the vault is there") { kind { _ = try vault.get(name("a")) } == nil }
       #expect(try text(vault.get(name("a"))) == "25" && text(again().get(name("a"))) == "25")
-      // Nobody waits for the old primary any more.
       try second.sql("ALTER SYSTEM RESET synchronous_standby_names")
       try second.sql("SELECT pg_reload_conf()")
       try vault.set(form("26"), for: name("a"))

@@ -13,7 +13,6 @@ struct Refused: Error, Equatable {
   let text: String
 }
 
-/// A program that asks for secrets, with its own connection and messages.
 final class BusClient {
   let bus: Bus
   var signals: [(path: String, member: String, argument: String)] = []
@@ -153,7 +152,6 @@ final class BusClient {
 
   func listen() throws { try bus.listen(to: "type='signal',sender='\(destination)'") }
 
-  /// Receives pending signals.
   func hear() throws {
     while let message = try bus.next() {
       guard message.kind == .signal, message.interface.hasPrefix("org.freedesktop.Secret") else { continue }
@@ -163,7 +161,6 @@ final class BusClient {
     }
   }
 
-  /// Waits for a signal.
   func await(_ member: String) throws -> (path: String, member: String, argument: String)? {
     try eventually("the signal \(member) comes") {
       try hear()

@@ -7,13 +7,13 @@ import Testing
 
 /// Random operations on this service and on gnome-keyring, each on its own bus: both answer the same.
 ///
-/// Known differences are avoided, for these reasons:
+/// Known differences are avoided:
 /// - gnome-keyring also replaces an item with more attributes than given; the specification says the same ones, as does
 ///   Coffer. All items here have attributes of the same names.
 /// - Of several items with equal attributes it replaces any, and Coffer the oldest. Here there is at most one.
-/// - It adds a general `xdg:schema` to each item, which is removed here; Coffer keeps the given attributes.
-/// - It forgets content types and always returns `text/plain`; Coffer returns the given one. They are not compared.
-/// - It names errors of removed objects as its library does. The error is compared, but not its name.
+/// - It adds a general `xdg:schema` to each item, which is removed here.
+/// - It forgets content types and always returns `text/plain`. They are not compared.
+/// - It names errors of removed objects as its library does. The name is not compared.
 @Suite(.tags(.campaign, .process), .wholeRun) struct GnomeKeyringTests {
   /// gnome-keyring on its own bus, unlocked; skips the test if it is not installed.
   private final class Keyring {
@@ -47,7 +47,6 @@ import Testing
     }
   }
 
-  /// One of the two services, with its paths of the items.
   private final class Side {
     let client: BusClient
     let session: String
@@ -61,7 +60,6 @@ import Testing
 
     private func number(of path: String) -> Int { paths.first { $0.value == path }?.key ?? -1 }
 
-    /// Performs `operation`, and returns its result.
     func answer(_ operation: Operation) -> String {
       do {
         switch operation {
@@ -136,10 +134,9 @@ import Testing
     ]
   }
 
-  /// The most items: gnome-keyring rewrites all of them with each change, and 100 000 operations would never end.
+  /// gnome-keyring rewrites all items with each change, and 100 000 operations would never end.
   private static let mostItems = 400
 
-  /// - Parameter alive: the existing items.
   private static func operation(_ number: Int, _ alive: [Int], _ random: inout Random) -> Operation {
     // One in five does not exist.
     let isThere = Int.random(in: 0..<5, using: &random) > 0

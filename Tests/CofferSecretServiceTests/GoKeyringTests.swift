@@ -5,11 +5,10 @@ import Testing
 
 @testable import CofferSecretService
 
-/// The calls of go-keyring in its order, as gh, buildkite and other Go programs make them. Debian's gh is built without it.
+/// The calls of go-keyring in its order, as Go programs make them. Debian's gh is built without it.
 ///
 /// Source: github.com/zalando/go-keyring, keyring_unix.go and secret_service/secret_service.go.
 @Suite(.tags(.process), .wholeRun) struct GoKeyringTests {
-  /// The program's connection, with its expectations of each answer.
   private struct Keyring {
     let client: BusClient
 

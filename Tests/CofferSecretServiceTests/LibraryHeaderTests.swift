@@ -7,7 +7,6 @@ import Testing
   private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appending(path: "../../Sources/CCofferLibraries").standardized.path()
 
-  /// Checks each pair of a field and a symbol that the C file loads.
   private func check(_ name: String, header: String, prefix: String, _ constants: [(String, String)], skipping package: String)
     throws
   {

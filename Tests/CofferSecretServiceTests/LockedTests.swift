@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferSecretService
 
-/// Answers to programs while the vault is locked: nothing hangs, and a locked vault never looks empty.
+/// While the vault is locked, nothing hangs, and a locked vault never looks empty.
 @Suite(.tags(.process), .wholeRun) struct LockedTests {
   @Test func `what needs no secret is answered while the vault is locked`() throws {
     let service = try TestService(unlocked: false, patience: .seconds(600))
@@ -54,7 +54,6 @@ import Testing
         }
       } == "IsLocked")
     #expect(try client.refusal { _ = try client.text(BusClient.root + "/collection/other", .collection, "Label") } == "IsLocked")
-    // A client may have made another one before.
     #expect(try client.refusal { _ = try client.collections() } == "IsLocked")
     #expect(
       try client.refusal {
@@ -149,7 +148,6 @@ import Testing
     #expect(loop.isUnlocked)
   }
 
-  /// Points `default` to the collection "Work" with one item, as a client of an earlier session left it.
   private func makeWorkDefault(_ service: TestService) throws {
     let vault = try service.vault()
     let metadata = ItemMetadata(label: "My Work", attributes: [VaultNaming.alias + "default": ""])
@@ -193,7 +191,6 @@ import Testing
         group.leave()
       }
     }
-    // On most machines both wait by then.
     for _ in 0..<20 { #expect(try client.isLocked()) }
     #expect(items.all.isEmpty && labelled.all.isEmpty)
     try service.unlock()
@@ -294,7 +291,7 @@ import Testing
   }
 
   /// Two calls while the vault is held for ten times the service's patience, their answers, and whether they were done;
-  /// fewer if the machine is too busy for calls.
+  /// fewer on a very busy machine.
   private func callsOfTwo(patience: Int) throws -> [(refusal: String, isDone: Bool)] {
     let service = try TestService(patience: .milliseconds(patience), delay: .milliseconds(50))
     let address = service.bus.address

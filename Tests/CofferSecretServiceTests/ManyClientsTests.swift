@@ -6,7 +6,6 @@ import Testing
 @testable import CofferSecretService
 
 @Suite(.tags(.campaign, .process), .wholeRun) struct ManyClientsTests {
-  /// One client stores, finds, reads, changes and deletes its own items, and each answer must be right.
   private static func work(_ address: String, _ worker: Int, rounds: Int) throws {
     let client = try BusClient(address)
     let session = try client.openPlain()

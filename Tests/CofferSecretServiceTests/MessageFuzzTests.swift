@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferSecretService
 
-/// Messages that no library sends: every method of every object with values of its types and of others.
+/// Messages that no library sends: every method with values of its types and of others.
 @Suite(.tags(.campaign, .process), .wholeRun) struct MessageFuzzTests {
   private static let texts = [
     "", "plain", "login", "a", "Label", "org.freedesktop.Secret.Item.Label", "日本語", String(repeating: "x", count: 300),
@@ -18,7 +18,6 @@ import Testing
     ObjectPath.portalRoot,
   ]
 
-  /// Writes a value of `type`, one of the types of the service's methods.
   private static func put(_ type: Substring, _ message: BusMessage, _ random: inout Random) throws(Refusal) {
     switch type {
     case "s": try message.put(texts.randomElement(using: &random) ?? "")

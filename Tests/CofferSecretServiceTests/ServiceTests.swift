@@ -8,7 +8,6 @@ import Testing
 
 @testable import CofferSecretService
 
-/// Answers to programs that ask for secrets, over a private bus.
 @Suite(.tags(.process), .defaultRun) struct ServiceTests {
   @Test func `an item is stored, found, read, changed and deleted, and is an item of the vault`() throws {
     let service = try TestService()
@@ -283,7 +282,6 @@ import Testing
     try client.call(found[0], .item, "SetSecret") { (message) throws(Refusal) in try BusClient.put("new", session, message) }
     let isNew = try service.client.get(name)?.bytes.isEqual(to: TestService.secret("new"))
     #expect(isNew == true)
-    // Removed for programs, but not from the vault.
     #expect(try client.call(found[0], .item, "Delete").objectPath() == "/")
     #expect(try client.search([:]) == [])
     #expect(try service.client.item(name)?.metadata.attributes == [:])
@@ -302,7 +300,6 @@ import Testing
     let client = try BusClient(service.bus.address)
     let session = try client.openPlain()
     let name = try ItemName(service: "git.example", account: "ada")
-    // The engine itself keeps one of them, and no caller sees it.
     let own = ["coffer.auth": "token", VaultNaming.shared: "login"].merging(
       attribute == "coffer.named" ? [:] : [attribute: attribute == VaultNaming.shared ? "login" : "genuine"]
     ) { old, _ in old }
@@ -331,7 +328,6 @@ import Testing
       }
       #expect(refusal == "InvalidArgs")
     }
-    // Nobody else may set a login's token.
     #expect(try client.refusal { _ = try client.create("x", seen, "forged", session: session) } == "AccessDenied")
     #expect(
       try client.refusal {
@@ -347,7 +343,6 @@ import Testing
     let service = try TestService()
     let client = try BusClient(service.bus.address)
     try client.listen()
-    /// The last signal about the login collection's items.
     var told: [String]?
     func hear() throws {
       while let message = try client.bus.next() {

@@ -25,7 +25,7 @@ final class TestService {
   ///
   /// - Parameters:
   ///   - ownKey: whether the service may unlock the vault itself.
-  ///   - prompt: whether a program prompts, and its answer: whether somebody unlocked.
+  ///   - prompt: whether a program prompts, and whether somebody then unlocked.
   ///   - window: a shell script in place of the prompting program.
   ///   - delay: how long a call may wait for earlier ones.
   init(
@@ -85,7 +85,6 @@ final class TestService {
   var failure: StoreError? { ended.all.first }
   /// For each attempt to unlock the vault by a process, whether it might prompt a person.
   var attempts: [Bool] { tried.all }
-  /// The ids of these processes.
   var processes: [Int32] { started.all }
 
   var client: AgentClient { AgentClient(folder: agentSettings.folder, vault: agentSettings.vault, options: .withoutPins) }

@@ -108,7 +108,6 @@ struct ErrorTextTests {
     let stranger = StorageKey("seen", default: 0)
     let error = try #require(throws: StoreError.self) { try router.value(for: stranger) }
     #expect(error.kind == .undeclared && error.what.contains(keys.seen.site.description))
-    // The cure works.
     struct Cured: KeySpace {
       let keys: Keys
       var declaredKeys: [any DeclaredKey] { [Keys.fixed, keys.computed, keys.inner.deep, keys.seen] + keys.listed }

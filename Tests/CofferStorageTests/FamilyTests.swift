@@ -154,7 +154,6 @@ import Testing
     try app.transaction { try $0.set(1, for: ending.limits["in a transaction"]) }
     guard case .array(let list)? = try app.plain.load("coffer.session-keys") else { throw CancellationError() }
     #expect(list == [.dictionary(["prefix": .string("limit/")])])
-    // A program that does not know the family removes its members too.
     let other = try StorageRouter(plain: app.plain, vault: app.vault, spaces: [])
     try other.transaction { try $0.endSession() }
     #expect(try app.plain.names() == [])
@@ -180,7 +179,6 @@ import Testing
   }
 }
 
-/// A vault in memory that can be locked.
 private final class LockableVault: Store {
   typealias R = Vault
   private let store = MemoryStore<Vault>()

@@ -145,7 +145,6 @@ import Testing
       try container.encode(text)
     }
   }
-  /// Types that accept anything.
   struct Lenient: Decodable, Equatable {
     var number = 0
     init(from decoder: any Decoder) throws { number = (try? decoder.singleValueContainer().decode(Int.self)) ?? 0 }

@@ -62,7 +62,6 @@ final class Failures: @unchecked Sendable {
   var all: [StoreError] { lock.withLock { errors } }
 }
 
-/// A router over two accessible memory stores.
 struct Bench {
   let keys = AppKeys()
   let plain = MemoryStore<Plain>()
@@ -76,7 +75,6 @@ extension StoreError.Kind {
   var isUndecodable: Bool { if case .undecodable = self { true } else { false } }
 }
 
-/// Expects a snapshot of two keys.
 func expectValues<A: Equatable, B: Equatable>(
   _ values: (A, B), _ first: A, _ second: B, at location: SourceLocation = #_sourceLocation
 ) {

@@ -5,7 +5,6 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A store with only the required members.
 private struct TerseStore<R: Route>: Store {
   let base: MemoryStore<R>
   var place: String { "terse" }

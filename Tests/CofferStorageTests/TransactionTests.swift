@@ -71,7 +71,6 @@ import Testing
     try bench.app.transaction { tx in
       runs += 1
       let seen = inVault ? try tx.value(for: bench.keys.count) ?? 0 : try tx.value(for: bench.keys.launches)
-      // Another writer intervenes, twice.
       if runs <= 2 {
         if inVault { try other.set(runs, for: bench.keys.count) } else { try other.set(runs, for: bench.keys.launches) }
       }

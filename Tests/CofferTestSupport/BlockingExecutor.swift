@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Runs tests that block a thread while they wait for programs, so that others continue.
 ///
-/// Swift's pool has as many threads as the machine has cores, and expects that none of them waits. On two cores, two waiting
-/// tests would stop all others, also those that measure time.
+/// Swift's pool has a thread for each core, and expects that none of them waits. On two cores, two waiting tests would stop
+/// all others, also those that measure time.
 final class BlockingExecutor: TaskExecutor {
   /// Such tests mostly wait for a disk or a clock, not for a core.
   static let threads = max(8, 2 * ProcessInfo.processInfo.activeProcessorCount)

@@ -36,7 +36,6 @@ public final class DatabaseServer: Sendable {
 
   /// A part of a server's files.
   public enum Part: String, Sendable {
-    /// The tables.
     case tables = "base"
     /// The write-ahead log.
     case log = "pg_wal"
@@ -116,7 +115,7 @@ public final class DatabaseServer: Sendable {
     return standby
   }
 
-  /// A folder of the servers' user that others may enter, for the socket; the server's own folder must be private.
+  /// A folder of the servers' user that others may enter, for the socket; the server's own must be private.
   private static func makeFolder() throws -> String {
     var template = Array("/tmp/coffer-pg-XXXXXX\0".utf8CString)
     let made = template.withUnsafeMutableBufferPointer { buffer in buffer.baseAddress.map { mkdtemp($0) != nil } ?? false }
@@ -127,7 +126,8 @@ public final class DatabaseServer: Sendable {
     return folder
   }
 
-  /// The files of an empty server: made once, as that takes longer than most tests. A shell removes them after this process.
+  /// The files of an empty server: made once, as that takes longer than most tests, and removed by a shell after this
+  /// process.
   private static let emptyData = Mutex<(path: String, keeper: Running)?>(nil)
 
   private static func copyEmptyData(to path: String, _ binaries: String) throws {
@@ -162,8 +162,8 @@ public final class DatabaseServer: Sendable {
   /// The server runs below a shell that ends it once this process has ended.
   private func start() throws {
     let options = (settings + ["unix_socket_directories=\(folder)"]).flatMap { ["-c", $0] }
-    // Not wait(1), which may sleep on if the server has already ended. A kept server is gone only after this shell has
-    // reaped it: before that, the next one would take it for running.
+    // Not wait(1), which may sleep on if the server has already ended. Until this shell has reaped a kept server, the next
+    // one would take it for running.
     let script =
       "folder=$1; shift; \"$@\" </dev/null >/dev/null 2>&1 & read how; [ \"$how\" = keep ] || kill -INT $! 2>/dev/null; "
       + "while kill -0 $! 2>/dev/null; do sleep 0.1; done; [ \"$how\" = keep ] || rm -rf \"$folder\""
@@ -214,7 +214,6 @@ public final class DatabaseServer: Sendable {
       ?? 0
   }
 
-  /// The id of the server's shared memory.
   private var sharedMemory: Int? {
     let lines = (try? String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8))?.split(separator: "\n") ?? []
     // The seventh line, as the fifth may be empty: its key and its id.
@@ -222,7 +221,6 @@ public final class DatabaseServer: Sendable {
     return words.flatMap { Int($0[1]) }
   }
 
-  /// How many processes are attached to the shared memory.
   private func attached(to memory: Int) throws -> Int {
     let rows = try String(contentsOfFile: "/proc/sysvipc/shm", encoding: .utf8).split(separator: "\n")
     let row = rows.map { $0.split(separator: " ") }.first { $0.count > 6 && Int($0[1]) == memory }
@@ -238,7 +236,6 @@ public final class DatabaseServer: Sendable {
     try start()
   }
 
-  /// Ends the shell, which leaves the folder.
   private func endShell() throws {
     guard let before = running.withLock({ $0.take() }) else { return }
     try before.input.fileHandleForWriting.write(contentsOf: Data("keep\n".utf8))
@@ -259,10 +256,7 @@ public final class DatabaseServer: Sendable {
 
   /// Runs SQL as a superuser.
   ///
-  /// - Parameters:
-  ///   - role: the user.
-  ///   - database: the database.
-  ///   - other: the number in the socket's name of a proxy of the server.
+  /// - Parameter other: the number in the socket's name of a proxy of the server.
   @discardableResult
   public func sql(
     _ text: String, as role: String = "coffer", in database: String = "postgres", through other: Int? = nil
@@ -298,7 +292,6 @@ public final class DatabaseServer: Sendable {
     try sql("SELECT pg_reload_conf()")
   }
 
-  /// Puts an access rule before all others.
   private func add(rule: String) throws {
     let file = "\(folder)/data/pg_hba.conf"
     let rules = try String(contentsOfFile: file, encoding: .utf8)

@@ -154,7 +154,7 @@ public final class OAuthServer: @unchecked Sendable {
 }
 
 /// Programs that are awaited. Not Foundation's `Process`, whose wait runs the thread's run loop, and sometimes did not
-/// return when several threads waited.
+/// return with several waiting threads.
 enum Shell {
   static func run(_ words: [String]) throws -> (status: Int32, output: String) {
     let line = words.map { "'\($0.replacing("'", with: "'\\''"))'" }.joined(separator: " ")

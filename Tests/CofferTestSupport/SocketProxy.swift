@@ -13,7 +13,6 @@ public final class SocketProxy: Sendable {
   private struct Plan { var left: Int?; var isUp = true }
   private let plan = Mutex(Plan())
   private let held = Mutex<UInt32>(0)
-  /// Bytes in each direction since ``count()``.
   private let counted = Mutex((up: 0, down: 0))
 
   /// Listens in `folder` before the socket of the number `target`.
@@ -73,7 +72,6 @@ public final class SocketProxy: Sendable {
     }
   }
 
-  /// How many directions of a connection have ended.
   private final class Ended: Sendable { let count = Atomic<Int>(0) }
 
   private func pump(_ from: Int32, _ to: Int32, _ up: Bool) {

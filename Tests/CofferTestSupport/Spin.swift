@@ -5,7 +5,6 @@ internal import Testing
 /// code, with steps announced by the test tool or made by the test.
 public struct Spin: Sendable {
   private let model: String
-  /// The numbers of the steps, by lowercase name.
   private let steps: [String: Int]
 
   /// A step of a process in a trace. Processes count from one; zero is the world.
@@ -73,7 +72,6 @@ public struct Spin: Sendable {
     _ = try Self.run("/usr/bin/spin", ["-a", "-DACCEPT"] + definitions + [model], in: work)
     _ = try Self.run("/usr/bin/gcc", ["-O0", "-w", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"], in: work)
     var refusals: [Int?] = []
-    // As many as it takes at once.
     for first in stride(from: 0, to: records.count, by: 255) {
       let some = records[first..<min(first + 255, records.count)]
       let lines = some.flatMap { record in record.map { "\($0.process) \(steps[$0.name] ?? 0)" } + ["0 0"] }

@@ -8,11 +8,8 @@ internal import Testing
 public final class TestNetwork: Sendable {
   /// How packets are lost.
   public enum Loss: String, Sendable, CaseIterable {
-    /// Only those to the server.
     case toServer
-    /// Only those from the server.
     case fromServer
-    /// All of them.
     case bothWays
     /// All of them, and the server's computer sees that its wire is unplugged.
     case cable
@@ -24,7 +21,6 @@ public final class TestNetwork: Sendable {
     let address: String
     let hardware: String
 
-    /// The words before a program that runs there.
     var words: [String] { ["/usr/bin/nsenter", "--net=/proc/\(shell.id)/ns/net"] }
 
     func run(_ commands: String) throws {
@@ -42,7 +38,6 @@ public final class TestNetwork: Sendable {
 
   /// The server's address for the client.
   public var address: String { server.address }
-  /// The words before a program at the server's end.
   var atServer: [String] { server.words }
   /// The words before a program at the client's end.
   public var atClient: [String] { client.words }
@@ -111,7 +106,7 @@ final class HeldShell: Sendable {
   private init(_ parts: Parts) { self.parts = parts }
 
   deinit {
-    // A line, not just the end of its input: a program that another test started in that moment may hold the pipe open.
+    // A line, not just the end of its input: a program just started by another test may hold the pipe open.
     try? parts.input.fileHandleForWriting.write(contentsOf: Data("end\n".utf8))
     try? parts.input.fileHandleForWriting.close()
     parts.process.waitUntilExit()

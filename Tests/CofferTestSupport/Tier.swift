@@ -12,7 +12,6 @@ enum Tier: String, CaseIterable {
   case standard = "default"
   /// Those of ``Testing/Trait/wholeRun``.
   case whole
-  /// Both.
   case all
   /// Those of both with the tag `root`.
   case root

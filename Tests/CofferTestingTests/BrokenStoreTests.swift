@@ -103,8 +103,7 @@ final class BrokenStore: Store {
       apply([name: Write(new)])
     }
   }
-  /// The first update of the value that the suite's threads share continues after a second one has read as well: then one is
-  /// lost, however the threads are scheduled.
+  /// The first update of the shared value continues after a second one has read as well: then one is lost on any schedule.
   private func waitForAnotherUpdate() {
     guard updating.add(1, ordering: .relaxed).newValue == 1 else { return }
     let deadline = ContinuousClock.now + .seconds(120)

@@ -6,7 +6,6 @@ import CofferTesting
 import Testing
 
 @Suite struct MockValueTests {
-  /// A service with injected values, as its author writes it.
   struct AccountModel {
     let userID: AnyPersistedValue<String?>
     init(userID: some PersistedValue<String?>) { self.userID = userID.eraseToAnyPersistedValue() }

@@ -37,8 +37,7 @@ final class ThemeController {
 @Suite struct ClearedInstanceTests {
   let keys = AppKeys()
 
-  /// Runs `body` while no other run of these tests does: without a home, instances are in a folder of all tests of this
-  /// user.
+  /// Runs `body` while no other run of these tests does: without a home, all of this user's tests share a folder.
   private func alone(_ body: () throws -> Void) throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "coffer-tests-\(getuid()).lock").path
     let lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -50,7 +49,6 @@ final class ThemeController {
   @Test
   func `A14: a test's instance is named after its file and function, and begins empty whatever a former run left`() throws {
     try alone {
-      // The instance has the caller's name, and a sentence would be long.
       func a14() throws -> DefaultsStore { try DefaultsStore.makeClearedInstance() }
       let first = try a14()
       #expect(first.domain.name.hasPrefix("CofferTestingTests.ProductTests.a14."))
@@ -124,7 +122,6 @@ extension ClearedInstanceTests {
   }
 }
 
-/// The domains of tests called from the same words, which the last of them compares.
 private let sameWords = Mutex<[String: String]>([:])
 
 private func note(_ test: String, _ store: DefaultsStore) {

@@ -21,7 +21,6 @@ private struct Keys: KeySpace {
   let token = StorageKey("token", secret: String.self)
 }
 
-/// A shared store is as good as one that the program opened.
 @Suite(.tags(.process), .defaultRun) struct StandardStoreTests {
   @Test func `the standard store conforms`() async {
     await #expect(processExitsWith: .success) {
@@ -34,7 +33,6 @@ private struct Keys: KeySpace {
     }
   }
 
-  /// The answers of another program started with `-theme dark`, over a list of these bytes.
   private func answers(over list: Data?) throws -> [String] {
     let home = try TestFolder("standard")
     if let list { try list.write(to: URL(filePath: home.path.string).appending(path: "TestTool.plist")) }

@@ -6,7 +6,6 @@ import CofferTesting
 import Foundation
 import Testing
 
-/// A Foundation suite that leaves nothing behind.
 private final class TemporarySuite: Sendable {
   let name = "coffer-test-\(UUID().uuidString)"
 

@@ -9,7 +9,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Credentials from files, as the command line reads them, and from the environment.
 @Suite(.serialized, .tags(.process), .defaultRun) struct CredentialFileTests {
   private func withFolder(_ body: (FilePath) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-\(UUID().uuidString)")

@@ -88,7 +88,6 @@ import Testing
     #expect(try opened("\(invitation)").options.invitations == [invitation])
     #expect(kind { _ = try opened(String(repeating: "0", count: 32)) } == .replaced)
     #expect(kind { _ = try opened("nonsense") } == .invalidName)
-    // Places are found in any case, for callers without a vault.
     #expect(try places(["COFFER_HOME": folder, "COFFER_EXPECT_VAULT": "nonsense"]).vault == home.places.vault)
   }
 

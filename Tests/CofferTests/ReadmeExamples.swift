@@ -22,7 +22,6 @@ final class Window: Sendable {
 }
 
 enum ReadmeExamples {
-  /// The second and third blocks, and the values afterwards.
   static func app(_ vault: consuming UnlockedVault, fresh: AuthToken) throws -> (StorageRouter, Theme, String, String?) {
     let keys = AppKeys()
     let app = try StorageRouter.open("com.example.app", keys: keys, vault: vault)
@@ -53,7 +52,6 @@ enum ReadmeExamples {
     }
   }
 
-  /// The block about the vault itself.
   static func server(keyFileAt path: FilePath, password: consuming SecretBytes) throws -> [ItemName] {
     let vault = try Places.standard().openVault().unlock(with: Credentials(keyFileAt: path))
     let item = try ItemName(service: "smtp.example.com", account: "mailer")

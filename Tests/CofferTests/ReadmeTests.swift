@@ -5,13 +5,12 @@ internal import Foundation
 internal import Synchronization
 internal import Testing
 
-/// Every statement of the README is run here. Its examples use the standard places, so they run under a `COFFER_HOME`.
+/// Every statement of the README is run here, under a `COFFER_HOME`.
 @Suite(.serialized, .tags(.process), .defaultRun)
 struct ReadmeTests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  /// The lines of the README's code blocks in `language`, block by block, without indentation.
   static func blocks(_ language: String) throws -> [[String]] {
     let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
     var blocks: [[String]] = []
@@ -77,7 +76,6 @@ struct ReadmeTests {
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyFile.string)
     let names = try ReadmeExamples.server(keyFileAt: keyFile, password: SecretBytes.random(16))
     #expect(names.map(\.description) == ["com.example.app/token", "smtp.example.com/mailer"])
-    // The server's lines detect a restored older copy of the vault.
     for suffix in ["-wal", "-shm"] where access(places.vault.description + suffix, F_OK) == 0 {
       try FileManager.default.removeItem(atPath: places.vault.description + suffix)
     }
@@ -120,7 +118,6 @@ struct ReadmeTests {
     let tools = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path
     let process = Process()
     let output = Pipe()
-    // The files in the README reader's folder.
     let deploy = home.appending(path: "deploy")
     try Data("#!/bin/sh\necho \"deployed with ${#TOKEN} characters\"\n".utf8).write(to: deploy)
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: deploy.path)

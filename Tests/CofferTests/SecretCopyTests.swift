@@ -4,7 +4,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The number of copies of a secret between its owner and the file. Each copy must be held and wiped.
+/// Counts copies of a secret between its owner and the file. Each must be held and wiped.
 @Suite struct SecretCopyTests {
   struct Token: Codable, Sendable, Equatable {
     var access: String
@@ -34,7 +34,6 @@ import Testing
           at: places.vault, with: OpenTests.credentials(), cost: .testing, options: places.vaultOptions)
         let keys = Keys()
         let app = try StorageRouter.open("com.example.app", keys: keys, vault: vault, places: places)
-        // The first secrets create shared state.
         try app.set(Sealed(Token(access: "a", ends: Self.token.ends)), for: keys.session)
         _ = try app.value(for: keys.session)
         for key in [keys.plain, keys.session] {

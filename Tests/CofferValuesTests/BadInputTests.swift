@@ -5,7 +5,6 @@ internal import CofferValues
 internal import Foundation
 internal import Testing
 
-/// Wrong stored values, wrong requests, and misbehaving observers.
 @Suite struct BadInputTests {
   private struct Failed: Error {}
 

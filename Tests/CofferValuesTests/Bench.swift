@@ -4,7 +4,6 @@ internal import CofferStorage
 internal import Foundation
 internal import Testing
 
-/// A separate folder with real stores: a property list and a vault.
 final class Bench: Sendable {
   private let folder: TestFolder
   let places: Places
@@ -27,7 +26,6 @@ final class Bench: Sendable {
     try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
   }
 
-  /// The domain's plain store, opened anew.
   func defaults(
     _ name: String = domain, suites: [String] = [], arguments: [String] = [], prefix: String = ""
   ) throws -> DefaultsStore {
@@ -49,24 +47,20 @@ final class Bench: Sendable {
   }
 }
 
-/// An owner for handlers.
 final class Owner: Sendable {}
 
-/// A stream that tests read.
 final class Lines: TextOutputStream, Sendable {
   private let text = Collected<String>()
   func write(_ string: String) { text.add(string) }
   var all: [String] { text.all.joined().split(separator: "\n").map(String.init) }
 }
 
-/// A key space of one key, for a test.
 struct Space<V: Sendable, R: Route>: KeySpace {
   let key: StorageKey<V, R>
   init(_ key: StorageKey<V, R>) { self.key = key }
 }
 
 enum OtherProcess {
-  /// Runs the tool of the plain store's tests, and returns its output.
   @discardableResult
   static func run(_ command: String, _ bench: Bench, _ rest: String..., domain: String = Bench.domain) throws -> String {
     let process = Process()

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Testing
 
-/// The table of the five systems names a test for each row: each exists, and every row has one.
+/// The table of the five systems names an existing test for each row.
 @Suite struct FiveSystemsTests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
@@ -19,7 +19,6 @@ internal import Testing
     let expected = [("A", 18), ("B", 16), ("C", 20), ("D", 14), ("E", 7), ("F", 6)].flatMap { letter, count in
       (1...count).map { "\(letter)\($0)" }
     }
-    // A row may have several tests.
     let rows = try Self.rows().map(\.row)
     #expect(zip(rows, [""] + rows).filter { $0 != $1 }.map(\.0) == expected)
   }

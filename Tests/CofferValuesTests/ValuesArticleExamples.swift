@@ -63,7 +63,6 @@ class View {
   func show(_ look: Result<Look, StoreError>) { do { looks.append(try look.get()) } catch { Issue.record(error) } }
 }
 
-/// A model's view.
 final class Display: Sendable {
   let looks = Collected<Look>(), marks = Collected<Bool>()
   func show(_ look: Look) { looks.add(look) }

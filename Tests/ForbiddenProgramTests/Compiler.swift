@@ -1,9 +1,8 @@
 import Foundation
 import Testing
 
-/// The compiler that built this test, run over small programs that import the same build's modules.
+/// The compiler that built this test, run over small programs.
 enum Compiler {
-  /// Its errors for one program.
   struct Verdict {
     let errors: [String]
   }
@@ -12,7 +11,7 @@ enum Compiler {
 
   /// Compiles each text as a separate file, all in one run that ends after `stage`.
   ///
-  /// - Returns: the errors in each, in the order of `programs`.
+  /// - Returns: the errors in each, in order.
   static func verdicts(on programs: [String], with stage: [String]) throws -> [Verdict] {
     let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-programs-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -37,7 +36,6 @@ enum Compiler {
     let modules = build.appending(path: "Modules").path()
     var arguments = ["-swift-version", "6", "-wmo", "-parse-as-library", "-module-name", "Programs", "-I", modules]
     arguments += ["-no-color-diagnostics", "-diagnostic-style", "llvm"]
-    // The modules' C imports.
     for map in try moduleMaps(build).sorted() { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
     return arguments
   }

@@ -1,7 +1,6 @@
 import CofferTestSupport
 import Testing
 
-/// Each rule that the compiler keeps, checked with the compiler.
 @Suite(.serialized, .tags(.process), .defaultRun)
 struct ForbiddenProgramTests {
   @Test func `what the types forbid does not compile, with the sentence that says what to do`() throws {

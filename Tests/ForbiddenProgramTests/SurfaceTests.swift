@@ -10,7 +10,6 @@ struct SurfaceTests {
   /// The first changes the look-up of extensions' members. Users of Coffer may build either way.
   private static let flags = [["-enable-upcoming-feature", "MemberImportVisibility"], []]
 
-  /// The top-level names that the libraries declare as public.
   private static func declared() throws -> (types: Set<String>, others: Set<String>) {
     let folder = root.appending(path: "Sources")
     let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path()).filter { $0.hasSuffix(".swift") }
@@ -29,13 +28,12 @@ struct SurfaceTests {
     return (types, others)
   }
 
-  /// For each list of names, those visible to a file that imports only the module.
   private static func visible(_ probes: [(module: String, names: [String])]) throws -> [Set<String>] {
     let programs = probes.enumerated().map { number, probe in
       let lines = probe.names.enumerated().map { "typealias Probe\(number)x\($0) = \($1)" }
       return (["import \(probe.module)"] + lines).joined(separator: "\n")
     }
-    // Most of them are unknown, as they should be: guesses of each one's meaning would take ten times as long.
+    // Most of them are unknown, as they should be: guesses at their meaning would take ten times as long.
     let stage = ["-typecheck", "-Xfrontend", "-typo-correction-limit", "-Xfrontend", "0"]
     return try zip(probes, Compiler.verdicts(on: programs, with: stage)).map { probe, verdict in
       let unseen = try verdict.errors.map {
@@ -75,7 +73,7 @@ struct SurfaceTests {
   @Test func `each product can be used with one import`() throws {
     let manifest = try String(contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
     let products = Set(manifest.matches(of: /\.library\(name: "(\w+)"/).map { String($0.1) })
-    // Without its trait CofferConfiguration is empty: the package Tests/ConfiguredService uses it, with the trait.
+    // Without its trait CofferConfiguration is empty: the package Tests/ConfiguredService uses it.
     #expect(products == Set(Consumer.all.map(\.product)).union(["CofferConfiguration"]))
     for flags in Self.flags {
       let verdicts = try Compiler.verdicts(on: Consumer.all.map(\.text), with: ["-emit-sil", "-o", "/dev/null"] + flags)

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The package that `.ci/fuzz` builds: libFuzzer programs, one for each part of Coffer, over Coffer's own sources. They
-// cannot depend on the package: the tested code is internal, and two of the targets are no library products.
+// The package that `.ci/fuzz` builds: libFuzzer programs over Coffer's own sources. They cannot depend on the package: the
+// tested code is internal, and two of the targets are no library products.
 
 let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -21,8 +21,8 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(
     name: "Fuzz\(name)", dependencies: ["FuzzShared", system] + dependencies, path: "Parsers/\(name)",
     swiftSettings: [.unsafeFlags(["-parse-as-library"])],
-    // libFuzzer takes hints from compared words. Shared libraries compare too: libpq the names of its parameters, hundreds
-    // for a connection, which are no words of an input. They keep the C library's own functions.
+    // libFuzzer takes hints from compared words. Shared libraries compare too: libpq the names of its parameters, which are
+    // no words of an input. They keep the C library's own functions.
     linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld", "-Xlinker", "--exclude-libs=ALL"])])
 }
 
@@ -107,8 +107,8 @@ let package = Package(
         "CofferPostgres", "CofferSecretService", "CofferStorage", "CofferTerminal", "CofferVault", "CofferVaultRows",
         "CCofferLibraries", arguments, system,
       ],
-      // This is not the entry. In a file named Main.swift, SwiftPM would take the target for a program, and another program
-      // would get none of its code.
+      // In a file named Main.swift, SwiftPM would take the target for a program, and another program would get none of its
+      // code.
       swiftSettings: watched + [
         .unsafeFlags(["-parse-as-library", "-Xfrontend", "-entry-point-function-name", "-Xfrontend", "coffer_main"])
       ]),

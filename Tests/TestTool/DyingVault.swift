@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVault
 internal import Foundation
 
-/// A real vault store that ends the process before or after one of its parts.
 struct DyingVault: Store {
   typealias R = Vault
   private let store: VaultStore

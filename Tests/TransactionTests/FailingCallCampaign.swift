@@ -3,8 +3,8 @@ import Synchronization
 import CofferTestSupport
 import Testing
 
-/// System calls of transactions fail at random, one or several in a row, with other processes alive. After a success both
-/// halves are new; after an error other than an unknown outcome both are old: at once, and after every process has died.
+/// System calls of transactions fail at random, one or several in a row. After a success both halves are new; after an error
+/// other than an unknown outcome both are old: at once, and after every process has died.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` until 20 000 errors were injected.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
@@ -16,7 +16,6 @@ struct FailingCallCampaign {
   ]
   private static let errors = ["EIO", "ENOSPC", "EINTR", "EACCES", "ENOMEM"]
 
-  /// The process with failing calls.
   enum Failing: String, CaseIterable { case writer, client, agent }
 
   /// The processes of one round: both halves are `v0`, and the vault's log has begun.
@@ -101,14 +100,13 @@ struct FailingCallCampaign {
 
   private final class Sum: Sendable { let counts = Mutex(Counts()) }
 
-  /// Transactions with failing calls until one fails, then the death of all.
   private static func run(_ who: Failing, _ places: [TracedCall], _ random: inout Random) throws -> Counts {
     var counts = Counts()
     let stage = try Stage(who)
     guard let place = places.randomElement(using: &random), let error = errors.randomElement(using: &random) else {
       return counts
     }
-    // A lock that is never free would be awaited forever, as would a call that is always interrupted.
+    // A lock that is never free, or a call that is always interrupted, would be awaited forever.
     let isRetried = error == "EINTR" || place.name == "fcntl" || place.name == "flock"
     let step = Bool.random(using: &random) ? "" : "+\(Int.random(in: isRetried ? 3...9 : 1...9, using: &random))"
     let fault = "\(place.name):error=\(error):when=\(place.number)\(step)"
@@ -123,7 +121,7 @@ struct FailingCallCampaign {
       // The injected errors are the writer's or the agent's; this process sees the real state.
       seen = stage.other.ask("read")
       possible = values(after: answer, possible, new)
-      // A process whose unlocking fails keeps others waiting while it lives. Their view is known after its death.
+      // A process whose unlocking fails keeps others waiting while it lives.
       if let seen, seen.hasPrefix("error busy") || seen.hasPrefix("error pending") && seen.contains("locking protocol") {
         counts.waited += 1
       } else {

@@ -7,13 +7,11 @@ import Foundation
 import Testing
 
 /// Processes read and write both stores at once, directly, through an agent and on a server, and some are killed, as is the
-/// server. All operations fit one order, in which each has one moment between its call and its answer, also a transaction
-/// over both stores.
+/// server. All operations fit one order, in which each has one moment, also a transaction over both stores.
 ///
 /// `COFFER_HISTORIES` names a folder for the records.
 @Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
 struct LinearizabilityCampaign {
-  /// The place of both stores.
   private enum Stores {
     case files
     case agent
@@ -27,7 +25,6 @@ struct LinearizabilityCampaign {
     return (try PostgresDefaults.open(domain: "app", at: home.place), try VaultStore(service: "app", vault: vault))
   }
 
-  /// Stores each history's first value in both stores.
   private static func begin(_ home: Home) throws {
     guard home.place.url == nil else {
       let (plain, vault) = try stores(home)
@@ -38,7 +35,6 @@ struct LinearizabilityCampaign {
     guard try home.run("transact", home.path, home.keyFile, "v0").status == 0 else { throw Peer.Failed(what: "no old values") }
   }
 
-  /// The values after all have ended.
   private static func end(_ home: Home) throws -> (token: String, theme: String) {
     guard home.place.url == nil else {
       let (plain, vault) = try stores(home)
@@ -94,7 +90,6 @@ struct LinearizabilityCampaign {
     return (begin + record + end, kills + peers.count)
   }
 
-  /// Records and judges `histories`; `stores` gives each one's place.
   private static func judge(_ histories: Int, of count: Int, _ what: String, _ stores: (Int) -> Stores) throws {
     var random = Random(campaign: "histories of \(what)")
     let folder = ProcessInfo.processInfo.environment["COFFER_HISTORIES"]

@@ -1,7 +1,6 @@
 import CofferTestSupport
 import Testing
 
-/// The checker of histories finds all faults and only those.
 struct LinearizabilityTests {
   private func failures(_ record: String) throws -> [[String]] {
     let lines = record.split(separator: "\n").map { "\($0) ." }.joined(separator: "\n")

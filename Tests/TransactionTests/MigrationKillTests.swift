@@ -6,7 +6,7 @@ import Testing
 /// A program's next version is killed while it moves the previous one's values.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct MigrationKillTests {
-  /// Steps of the transaction over both stores that moves a preference into the vault, and of the scrubbing after it.
+  /// Steps of the transaction that moves a preference into the vault, and of the scrubbing.
   static let steps = [
     "recordCopied", "prepared", "beforeVaultCommit", "afterVaultCommit", "decided", "committed", "commitDurable", "beforeForget",
     "afterForget", "listWritten", "listReplaced", "journalEmptied",
@@ -85,7 +85,6 @@ struct MigrationKillTests {
     #expect(again.status == 0 && !again.output.contains("pending"), "\(again.output)", sourceLocation: location)
     #expect(try expectOldOrNew(home, "finished", location) == 3, sourceLocation: location)
     #expect(try home.run("migrate", home.path, home.keyFile).output == "", sourceLocation: location)
-    // No trace of the secret is left in plaintext. The preference next to it has another value.
     for name in try FileManager.default.contentsOfDirectory(atPath: home.path) where name.contains("plist") {
       let bytes = try Data(contentsOf: URL(filePath: home.path + "/" + name))
       #expect(bytes.range(of: Data("-secret-".utf8)) == nil, "\(name)", sourceLocation: location)

@@ -9,7 +9,6 @@ struct TracedCall: Hashable, CustomStringConvertible {
   var description: String { "\(name) \(number)" }
 }
 
-/// strace(1), attached to a peer that has everything open.
 final class Tracer {
   /// Calls that change a file, a lock or a socket.
   static let calls =
@@ -39,15 +38,13 @@ final class Tracer {
 
   deinit { try? FileManager.default.removeItem(atPath: log) }
 
-  /// Kills the peer when it enters `call`.
   convenience init(killing peer: Peer, at call: TracedCall) throws {
     try self.init(peer, ["-e", "inject=\(call.name):signal=KILL:when=\(call.number)"])
   }
 
   /// Detaches from the peer, or waits for strace to have seen its end.
   func end() {
-    // Test threads block the gentler signals that would end it, and their children inherit that. A tracer that dies releases
-    // its process.
+    // Test threads block the gentler signals, and their children inherit that. A tracer that dies releases its process.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
@@ -85,13 +82,11 @@ final class Tracer {
 }
 
 extension Home {
-  /// Whether strace can attach to a process that is not its child.
   static func canAttach() throws -> Bool {
     try Tracing.need()
     return try attaches.get()
   }
 
-  /// Tried once for all tests.
   private static let attaches = Result<Bool, any Error> {
     let home = try Home()
     let peer = try Peer(home, ["serve", home.path, home.keyFile])

@@ -2,8 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A parallel test tool process that executes lines of input, and is stopped, or killed, perhaps by strace at a chosen
-/// system call.
+/// A parallel test tool process that executes lines of input, and is stopped or killed, perhaps by strace at a system call.
 final class Peer {
   private let process = Process()
   private let input = Pipe()
@@ -11,7 +10,7 @@ final class Peer {
   private let reader: FileHandle
   private var unread = ""
 
-  /// Starts the tool, under strace with the options `tracing` if given, and waits until it has everything open, if `opens`.
+  /// Starts the tool, under strace with the options `tracing` if given; if it `opens`, waits for that.
   init(_ home: Home, _ arguments: [String], tracing: [String]? = nil, opens: Bool = true) throws {
     let command = [Home.toolPath] + arguments
     let whole = tracing.map { ["/usr/bin/strace", "-f"] + $0 + command } ?? command
@@ -24,7 +23,7 @@ final class Peer {
     defer { try? FileManager.default.removeItem(atPath: errors) }
     process.standardError = FileHandle(forWritingAtPath: errors)
     process.environment = Sanitizing.environment.merging(["SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin:/bin"]) { $1 }
-    // A reader of the pipe outlives the peer: a request to a dead peer then raises no SIGPIPE, which would end the tests.
+    // A reader of the pipe outlives the peer: otherwise a request to a dead peer raises SIGPIPE, which ends the tests.
     reader = FileHandle(
       fileDescriptor: fcntl(input.fileHandleForReading.fileDescriptor, F_DUPFD_CLOEXEC, 0), closeOnDealloc: true)
     try process.run()
@@ -47,13 +46,11 @@ final class Peer {
     return process.executableURL?.path == "/usr/bin/strace" ? child ?? process.processIdentifier : process.processIdentifier
   }()
 
-  /// Sends `request` to the peer, without waiting.
   func tell(_ request: String) {
     // A dead peer cannot be told anything, as its silence then shows.
     try? input.fileHandleForWriting.write(contentsOf: Data((request + "\n").utf8))
   }
 
-  /// The peer's next answer; nil if it died.
   func hear() -> String? {
     guard readLine() == "begin" else { return nil }
     return readLine()
@@ -65,18 +62,15 @@ final class Peer {
     return hear()
   }
 
-  /// Freezes the peer: none of it runs when this returns.
   func freeze() { stop(toolProcess) }
 
   func signal(_ number: Int32) { Foundation.kill(toolProcess, number) }
 
-  /// Ends the peer unpreventably.
   func kill() {
     signal(SIGKILL)
     process.waitUntilExit()
   }
 
-  /// Whether this peer lives once `asker` has answered its request or died.
   func isRunning(after asker: Peer) -> Bool {
     _ = asker.hear()
     return process.isRunning

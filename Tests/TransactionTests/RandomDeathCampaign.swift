@@ -2,11 +2,10 @@ import Foundation
 import CofferTestSupport
 import Testing
 
-/// Processes write both stores at once, and some are killed within 20 ms of each other, at random places. Short by default;
-/// with `COFFER_LONG_TESTS` 5 000 kills of the writers and 500 of their agent.
+/// Processes write both stores at once, and some are killed within 20 ms, at random places. Short by default; with
+/// `COFFER_LONG_TESTS` 5 000 kills of the writers and 500 of their agent.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct RandomDeathCampaign {
-  /// Three writers, restarted when they die.
   private final class Crowd {
     let home: Home
     let isOverAgent: Bool
@@ -20,7 +19,6 @@ struct RandomDeathCampaign {
       #expect(try home.run("transact", home.path, home.keyFile, "v0").status == 0)
     }
 
-    /// Starts missing writers, and has each write another value to both stores.
     func begin() throws {
       if isOverAgent, agent == nil { agent = try Peer(home, ["agent", home.path, home.keyFile]) }
       round += 1
@@ -44,10 +42,9 @@ struct RandomDeathCampaign {
       }
     }
 
-    /// Lets the living end their transactions, and returns their answers: the only errors are unknown outcomes.
+    /// Lets the living end their transactions, and returns their answers: only unknown outcomes are errors.
     func answers() -> [String] { writers.compactMap { $0?.hear() } }
 
-    /// Both halves, as a fresh process sees them.
     func found() throws -> String? { try Peer(home, ["serve", home.path, home.keyFile]).ask("read") }
   }
 
@@ -108,7 +105,7 @@ struct RandomDeathCampaign {
     #expect(counts.answers.keys.allSatisfy { !$0.hasPrefix("error") || Self.agentIsGone.contains($0) }, "\(counts.answers)")
   }
 
-  /// A client's possible answers about a killed agent: it could not be asked; or it did not answer, and the vault was asked.
+  /// A client's possible answers about a killed agent: it was not asked, or it did not answer.
   private static let agentIsGone: Set<String> = [
     "error locked", "error noAgent", "error busy", "error pending", "error outcomeUnknown",
   ]

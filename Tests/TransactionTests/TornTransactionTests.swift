@@ -5,11 +5,10 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultRows
 
-/// After these deaths and errors the vault's half of a transaction is in its log unseen, while other processes live, so that
-/// SQLite recovers nothing before they are gone too.
+/// The vault's half of a transaction is in its log unseen, while other processes live, so that SQLite recovers nothing
+/// before they are gone.
 @Suite(.tags(.kill, .process), .defaultRun)
 struct TornTransactionTests {
-  /// The first sync of the vault's log.
   static func atTheSync(of home: Home, _ fault: String) -> [String] {
     ["-o", "/dev/null", "-P", home.path + "/vault.sqlite-wal", "-e", "trace=fdatasync", "-e", "inject=fdatasync:\(fault):when=1"]
   }
@@ -21,7 +20,7 @@ struct TornTransactionTests {
     return home
   }
 
-  /// A process that has both stores open and has begun the vault's log, so that the log's next sync is of a commit.
+  /// A process that has both stores open and has begun the vault's log, so that its next sync is of a commit.
   private static func peerWithLog(_ home: Home) throws -> Peer {
     let peer = try Peer(home, ["serve", home.path, home.keyFile])
     #expect(peer.ask("set old") == "ok")
@@ -93,7 +92,6 @@ struct TornTransactionTests {
     let answer = client.ask("transact new")
     #expect(answer?.hasPrefix("error") == true, "\(answer ?? "")")
     agent.signal(SIGCONT)
-    // The agent answers this after the request that nobody awaits.
     #expect(client.ask("read") == "old old old")
     client.kill()
     agent.kill()

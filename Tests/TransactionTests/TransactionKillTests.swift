@@ -7,8 +7,8 @@ import Foundation
 import SystemPackage
 import Testing
 
-/// The process of a transaction over both stores is killed. Then a process without a passphrase reads the plain keys, and
-/// the vault is unlocked to compare.
+/// The process of a transaction over both stores is killed. Then a process without a passphrase reads the plain keys, to
+/// compare with the vault.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct TransactionKillTests {
   /// The step at which the process dies, and whether the transaction has then happened.
@@ -60,7 +60,6 @@ final class Home {
   // The test bundle is next to the tools.
   private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path
 
-  /// - Parameter url: the vault's place on a server, if any.
   init(on url: String? = nil) throws {
     PostgresVaults.use()
     folder = try TestFolder("transaction")
@@ -74,7 +73,7 @@ final class Home {
 
   var vaultPath: FilePath { FilePath(path).appending("vault.sqlite") }
 
-  /// The plain keys, read without a passphrase, equal the token; their value is one of `allowed` if given.
+  /// The plain keys, read without a passphrase, equal the token, which is one of `allowed` if given.
   @discardableResult
   func expectAgreement(on allowed: [String]?, _ location: SourceLocation = #_sourceLocation) throws -> String {
     let read = try run("read-preferences", path)
@@ -97,7 +96,6 @@ final class Home {
   /// Calls that change a file; strace counts each separately.
   static let calls = ["pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "unlink", "rename", "renameat2"]
 
-  /// Runs the tool, killed on entering its `number`th `call`.
   func traced(killedAt number: Int, of call: String, _ arguments: String...) throws -> Int32 {
     try Self.run(
       "/usr/bin/strace",

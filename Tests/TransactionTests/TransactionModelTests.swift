@@ -39,7 +39,6 @@ struct TransactionModelTests {
       return true
     }
 
-    /// The values that a fresh process finds once all have died.
     private func found() throws -> String? {
       for peer in peers.values { peer.kill() }
       return try Peer(home, ["serve", home.path, home.keyFile]).ask("read")
@@ -129,7 +128,6 @@ struct TransactionModelTests {
 }
 
 extension Home {
-  /// Appends `line` to the file, as one write.
   fileprivate func append(_ line: String, to file: String) throws {
     let descriptor = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: Data(line.utf8))

@@ -7,8 +7,8 @@ import Testing
 /// An agent has a vault open, and a removed member can write its file.
 @Suite(.tags(.process), .wholeRun)
 struct ForgedKeyTests {
-  /// A vault's home with all kinds of slots, their credentials, and two states of its file: the genuine one of epoch 2, and
-  /// the removed member's of epoch 3.
+  /// A vault's home with all kinds of slots and their credentials. Its file is the genuine one of epoch 2, or the removed
+  /// member's of epoch 3.
   private struct Stage {
     let home: Home
     let openers: [String]
@@ -49,7 +49,7 @@ struct ForgedKeyTests {
       ], genuine: home.path + "/genuine", forged: home.path + "/forged", invitation: invitation)
   }
 
-  /// Puts the content of `file` into the vault's existing file, as any writer of it can.
+  /// Puts the content of `file` into the vault's existing file, as any writer can.
   private func put(_ file: String, into home: Home) throws {
     let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log", "decided"]
     let copies = tables.map { "DELETE FROM main.\($0); INSERT INTO main.\($0) SELECT * FROM other.\($0);" }.joined()

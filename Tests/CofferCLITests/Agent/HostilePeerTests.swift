@@ -5,7 +5,6 @@ import Testing
 @testable import CofferAgent
 @testable import CofferCLI
 
-/// Hostile peers on the agent's socket: as the agent, and as a client.
 @Suite(.tags(.process), .wholeRun)
 struct HostilePeerTests {
   /// A listener in the agent's place that does one thing to each client.
@@ -122,7 +121,6 @@ struct HostilePeerTests {
         LocalAddress.send(first, to: client)
       }
     }
-    // The gigabyte itself: the agent hangs up, and reports why to a client that still reads.
     let huge = try LocalAddress.connection(socket)
     open.append(huge)
     LocalAddress.send([0, 0, 0, 0x40, 2, 1], to: huge)
@@ -133,7 +131,7 @@ struct HostilePeerTests {
     try home.transcript("vault get github", out: "tok3n")
     let facts = try String(contentsOfFile: "/proc/\(agent)/status", encoding: .utf8)
     let peak = try #require(facts.firstMatch(of: /VmHWM:\s+(\d+) kB/)).output.1
-    // An unlocked agent has about 40 MB, more in a debug build; each of these clients announced more than 8 MB.
+    // An unlocked agent has about 40 MB, more in a debug build; each client announced more than 8 MB.
     #expect(try #require(Int(peak)) < 160_000, "\(peak) kB")
   }
 

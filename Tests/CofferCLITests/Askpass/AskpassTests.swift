@@ -6,7 +6,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Programs that ask without a terminal.
 @Suite(.tags(.process), .wholeRun)
 struct AskpassTests {
   private let passphrase = "plum 100% sofa kité"

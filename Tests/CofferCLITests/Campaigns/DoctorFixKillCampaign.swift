@@ -2,8 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer doctor --fix` and `coffer set --secret` are killed at each of their system calls on files. Afterwards each secret
-/// is in its old place or in the vault, the next command leaves no trace of moved ones, and the same command moves the rest.
+/// `coffer doctor --fix` and `coffer set --secret` are killed at their system calls on files. Afterwards each secret is in
+/// its old place or in the vault, the next command removes all traces, and the same command moves the rest.
 ///
 /// Short by default; at every call with `COFFER_LONG_TESTS`.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)

@@ -7,8 +7,8 @@ import Testing
 @testable import CofferFormats
 @testable import CofferTerminal
 
-/// Imports may be hostile: mutations of valid files are read or refused with a named error, and never end the process. The
-/// short form takes some; `COFFER_LONG_TESTS=1` a million.
+/// Mutations of valid imports are read or refused with a named error, and never end the process. The short form takes some;
+/// `COFFER_LONG_TESTS=1` a million.
 @Suite(.tags(.campaign), .wholeRun)
 struct ImportFuzzCampaign {
   private static let seeds = [

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Each system call of `coffer init` on files fails once. Afterwards there is no vault and a second init makes one, or the
-/// vault opens with the key file written for it.
+/// vault opens with its key file.
 ///
 /// Short by default; at every call with `COFFER_LONG_TESTS`.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)

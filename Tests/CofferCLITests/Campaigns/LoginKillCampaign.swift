@@ -2,8 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer auth login`, `refresh` and `logout` are killed at each of their system calls on files and sockets. Afterwards the
-/// vault is valid, the old or the new login exists, tokens are only sealed in files, and the next command works.
+/// `coffer auth login`, `refresh` and `logout` are killed at system calls on files and sockets. The vault is valid, the old
+/// or the new login exists, tokens are only sealed in files, and the next command works.
 ///
 /// Short by default; `COFFER_LONG_TESTS` takes every call, or one of so many.
 @Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
@@ -12,7 +12,6 @@ struct LoginKillCampaign {
     "openat,pwrite64,fsync,fdatasync,ftruncate,fcntl,linkat,?unlink,unlinkat,?rename,renameat2,?mkdir,?fchmod,read,write,"
     + "socket,connect,bind,listen,?accept,?accept4,sendto,recvfrom,?poll,ppoll,close"
 
-  /// A home in a known state.
   private struct Scene {
     let home: Home
     private static let parts = ["data", "state"]
@@ -40,7 +39,6 @@ struct LoginKillCampaign {
     return Campaign.cases(end.count, short: 8).map { end[end.startIndex + $0] }
   }
 
-  /// No file has an unsealed token, and the vault is in the old or the expected state.
   private func checkSound(_ home: Home, _ place: TracedCall) throws {
     #expect(try home.coffer("vault verify").status == 0, "\(place)")
     for file in FileManager.default.enumerator(atPath: home.path) ?? .init() {

@@ -2,8 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `coffer vault mirror` is killed at its system calls on files, the first time and later. Afterwards the mirror is the old
-/// or the new one, whole and readable; if there was none, there may be none. The next refresh works.
+/// `coffer vault mirror` is killed at its system calls on files. Afterwards the mirror is the old or the new one, whole and
+/// readable, or absent if it was; and the next refresh works.
 ///
 /// Short by default; at every call with `COFFER_LONG_TESTS`.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
@@ -17,7 +17,6 @@ struct MirrorKillCampaign {
     let mirror = home.path + "/m/mirror"
     let words = [Home.coffer, "vault", "mirror", mirror, "-q"]
     var value = 0
-    /// A new commit, which the mirror lacks.
     func commit() throws {
       value += 1
       try home.transcript("vault set a -q", in: "\(value)")

@@ -6,7 +6,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Programs that misbehave.
 @Suite(.tags(.process), .wholeRun)
 struct BoundedCommandTests {
   /// As the program does at its start.

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// A value's way to a clipboard and off it, with a fake clipboard program.
 @Suite(.tags(.process), .wholeRun)
 struct ClipboardTests {
   @Test func `a value is copied and not printed, and is cleared when its time is over`() throws {
@@ -23,7 +22,6 @@ struct ClipboardTests {
     let fake = try FakeClipboard()
     try fake.home.transcript("vault get github -qc --clear-after 86334")
     _ = try fake.home.file("clip", "hunter2 and more")
-    // The end of the session triggers an immediate check.
     kill(try #require(FakeClipboard.keeper(86_334)), SIGTERM)
     eventually { FakeClipboard.keeper(86_334) == nil }
     #expect(fake.content == "hunter2 and more" && fake.calls.count == 2)
@@ -81,7 +79,6 @@ struct ClipboardTests {
     try fake.home.transcript("vault get long -c --clear-after 0", err: "xclip did not take the value", exit: 74)
   }
 
-  /// A tool that keeps the clipboard, and does more after a copy.
   private func fake(andThen more: String) throws -> FakeClipboard {
     try FakeClipboard("case $* in *-in) cat > clip; [ -s clip ] || exit 0; touch copied; \(more);; *) cat clip;; esac")
   }
@@ -99,8 +96,7 @@ struct ClipboardTests {
   }
 
   @Test(arguments: [
-    // A tool that never reveals the clipboard's content, one that fails to clear it once, and one that reports only its
-    // type.
+    // A tool that hides the clipboard's content, one that fails to clear it once, and one that reports only its type.
     (86_311, "*-in) cat > clip;; *) exit 1;; esac", ""),
     (86_312, "*-in) cat > new; [ -s new ] || [ -e tried ] || { touch tried; exit 1; }; mv new clip;; *) cat clip;; esac", ""),
     (86_313, "*-in) cat > clip;; *TARGETS) echo UTF8_STRING;; *) exit 1;; esac", ""),

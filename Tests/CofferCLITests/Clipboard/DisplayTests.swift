@@ -29,7 +29,6 @@ struct DisplayTests {
     return home
   }
 
-  /// Xvfb, as the home's display; nil if it is not installed.
   private func x11(_ home: Home) throws -> Display? {
     guard let program = Self.find("Xvfb") else { return nil }
     let number = try home.file("display")
@@ -42,7 +41,7 @@ struct DisplayTests {
     return display
   }
 
-  /// sway without a screen, as the home's display; nil if it is not installed. It does not run as root.
+  /// sway without a screen, as the home's display; nil if it is not installed. It refuses root.
   private func wayland(_ home: Home) throws -> Display? {
     guard let sway = Self.find("sway"), let setpriv = Self.find("setpriv") else { return nil }
     let isRoot = geteuid() == 0
@@ -96,8 +95,7 @@ struct DisplayTests {
     withExtendedLifetime(display) {}
   }
 
-  /// Such a program stays in the background to serve the content, and would hold the streams of a test that awaits their
-  /// end.
+  /// Such a program stays in the background, and would hold the streams of a test that awaits their end.
   private func copy(_ text: String, _ words: [String], _ home: Home) throws {
     let answer = try #require(try home.program(words, in: text))
     #expect(answer.status == 0)

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// The terminal's own clipboard: the escape sequence OSC 52.
 @Suite(.tags(.process), .defaultRun)
 struct TerminalClipboardTests {
   private func home() throws -> Home {

@@ -73,7 +73,6 @@ struct AgentCommandTests {
   func `status says what the agent does, for people and programs`() throws {
     let home = try unlockedHome("--idle 50m --lifetime 2h")
     defer { stop(home) }
-    // Some minutes may have passed.
     let said = /agent    unlocked; locks after (4[0-9]|50) min without use, in (1 h 5[0-9] min|2 h) at the latest/
     #expect(try home.coffer("status").out.contains(said))
     let status = try status(home)

@@ -6,9 +6,8 @@ import Testing
 @testable import CofferFormats
 @testable import CofferTerminal
 
-/// Faults next to a login, renewal or logout at real servers: disk, vault, clock, person.
+/// Faults during a login, renewal or logout at real servers: disk, vault, clock, person.
 @Suite(.tags(.root, .process), .wholeRun) struct LoginFaultTests {
-  /// A small disk that holds a whole home.
   private func smallDisk(_ home: Home) throws -> Home.SmallDisk {
     let disk = try home.smallDisk("900k")
     home.environment["COFFER_HOME"] = disk.path
@@ -32,7 +31,7 @@ import Testing
     try home.transcript("auth status", err: "nobody is logged in", exit: 1)
     try home.logIn(server)
     let token = try home.coffer("auth token").out
-    // A renewal without room for its tokens would end the login: to the server the old one is used.
+    // A renewal without room for its tokens would end the login.
     disk.fill()
     let refresh = try home.coffer("auth refresh")
     #expect(refresh.status == 74 && refresh.err.contains("space"), "\(refresh.err)")
@@ -180,7 +179,7 @@ import Testing
     guard access("/usr/bin/strace", X_OK) == 0,
       try login(byAgentBelow: ["/usr/bin/strace", "-f", "-qq", "-o", log, "-e", "trace=sendto"], home, server)?.status == 0
     else { try Test.skip("strace cannot trace an agent here") }
-    // strace counts calls by thread, and each connection has a thread: the busiest thread's last answer is the login's.
+    // strace counts calls by thread, and each connection has one: the busiest thread's last answer is the login's.
     let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").filter { $0.contains(" sendto(") }
     let threads = Dictionary(grouping: lines) { $0.prefix { $0 != " " } }
     let most = try #require(threads.values.map(\.count).max())
@@ -230,7 +229,6 @@ import Testing
     }
     #expect(answer.status == 0, "\(answer.err)")
     #expect(try server.takes(answer.out))
-    // A fast clock ends it, a slow one does not, unless the clock is too far off.
     #expect((answer.out == token) == (offset == "-1d"), "\(offset)")
     let next = try #require(try shifted("auth refresh --quiet"))
     #expect(next.status == 0, "\(next.err)")

@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// The rules of set, get, delete, list and explain, one by one, on both real stores.
 @Suite(.tags(.process), .defaultRun)
 struct RouterRulesTests {
   @Test(arguments: [

@@ -171,8 +171,7 @@ struct RunCommandTests {
   func `with --mask a signal that comes before coffer knows that the command runs goes to it, closed pipes too`() throws {
     let home = try home()
     for (signal, number) in [("PIPE", 13), ("TERM", 15)] {
-      // Delays coffer's own signal changes by a tenth of a second once the command runs. A command that gets no signal ends
-      // by itself.
+      // Delays coffer's own signal changes once the command runs. A command that gets no signal ends by itself.
       let script = "trap 'exit 45' \(number); kill -\(signal) $PPID; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5; done; exit 9"
       let answer = try home.program([
         "strace", "-qq", "-o", home.path + "/trace", "-e", "trace=rt_sigaction", "-e", "inject=rt_sigaction:delay_enter=100000",
@@ -189,7 +188,6 @@ struct RunCommandTests {
     let answer = try home.coffer(
       "run --mask -e T=coffer://github -- bash -c 'exec > >(sleep 0.3; sed s/^/x/); echo hello $T; exit 5'")
     #expect(answer.out == "xhello <masked>\n" && answer.status == 5, "\(answer)")
-    // A process that writes elsewhere is not awaited.
     let pid = home.path + "/left"
     let left = try home.coffer("run --mask -- /bin/sh -c 'sleep 900 >/dev/null 2>&1 & echo $! > \(pid); echo done'")
     #expect(left.out == "done\n" && left.status == 0)
@@ -238,7 +236,7 @@ struct RunCommandTests {
     kill(child.id, SIGTERM)
     #expect(eventually { hasEnded(command) }, "the command was told")
     #expect(kill(child.id, 0) == 0, "what it printed waits for a reader")
-    // A signal before the program has seen the command's end goes to the command, so it is sent again.
+    // Until the program has seen the command's end, a signal goes to the command, so it is sent again.
     #expect(
       try eventually {
         kill(child.id, SIGTERM)
@@ -258,7 +256,6 @@ struct RunCommandTests {
     #expect(home.exists("ran"), "the command was let go on to its end")
     let told = try run("while echo line; do :; done; touch \(home.path)/told", ">/dev/full")
     #expect(told.status == 74 && !home.exists("told"), "a closed pipe ends it")
-    // A full disk, and the command is killed: the status is still that of the output.
     let killed = try run("echo hi; sleep 0.2; kill -9 $$", ">/dev/full")
     #expect(killed.status == 74, "\(killed)")
     #expect(try run("echo hi >&2; sleep 0.2; exit 3", "2>/dev/full").status == 74)

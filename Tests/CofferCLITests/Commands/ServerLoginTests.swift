@@ -22,10 +22,8 @@ import Testing
     let asked = "protocol=https\nhost=git.example\n\n"
     let answer = try home.coffer("credential git get", in: Data(asked.utf8)).out
     #expect(answer.hasPrefix("username=ada\npassword=\(first)\npassword_expiry_utc="))
-    // Credentials that git used are stored in one place.
     try home.transcript("credential git store", in: "protocol=https\nhost=git.example\nusername=ada\npassword=\(first)\n\n")
     #expect(try home.coffer("vault list").out.contains("https://") == false)
-    // A token refused to git is renewed at git's next request.
     try home.transcript("credential git erase", in: "protocol=https\nhost=git.example\nusername=ada\npassword=\(first)\n\n")
     let second = try home.coffer("auth token").out
     #expect(second != first)
@@ -84,7 +82,6 @@ import Testing
     try home.transcript("auth refresh --quiet")
     #expect(try metadata().attributes == today)
     #expect(try server.takes(home.coffer("auth token").out))
-    // A login without a refresh token is not shown as renewable.
     try home.transcript("vault delete \(Home.host) ada --field refresh_token --forever --quiet")
     #expect(try home.coffer("auth status --json").out.contains("\"renewable\":false"))
   }
@@ -231,7 +228,6 @@ import Testing
     try home.transcript("vault get coffer.auth.provider corp", out: "client secret")
     try home.transcript("auth provider add corp --issuer https://b.example --client-id c2 --quiet")
     try home.transcript("vault list", out: "")
-    // Without a vault there is no login to forget.
     try home.transcript(
       "auth provider add other --issuer https://b.example --client-id c2 --quiet --vault \(home.path)/none.sqlite")
   }

@@ -22,7 +22,7 @@ struct WatchTests {
 
     func wait(_ condition: ([String]) -> Bool) -> Bool { eventually { condition(out) } }
 
-    /// Writes changing values to `theme` of `domain` until the first line appears: the program must start first.
+    /// Writes to `theme` of `domain` until the first line appears: the program must start first.
     func waitForFirstLine(writingTo domain: String) throws -> Bool {
       var number = 0
       return try eventually {

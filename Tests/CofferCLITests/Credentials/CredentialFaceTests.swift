@@ -11,7 +11,6 @@ struct CredentialFaceTests {
     try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any], "\(answer.err)")
   }
 
-  /// A vault in which ada's login `h.example` has just expired.
   private func withExpired() throws -> Home {
     let home = try Home.withVault()
     try home.transcript("vault set aws old --attribute aws_access_key_id=A --expires 1s", in: "k")
@@ -214,7 +213,6 @@ struct CredentialFaceTests {
     #expect(try token("https://h.example git-user") == "git-user\ngit\n")
     try home.transcript("vault set https://h.example/a deploy", in: "path")
     #expect(try token("https://h.example/a/") == "deploy\npath\n" && token("https://h.example/b") == "a\nta\n")
-    // A host's item that is no login is no token of its URLs.
     try home.transcript("vault set other.example ada", in: "x")
     #expect(try token("https://other.example").isEmpty && token("other.example") == "ada\nx\n")
   }

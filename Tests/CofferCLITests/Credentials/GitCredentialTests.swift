@@ -144,7 +144,6 @@ struct GitCredentialTests {
     try Home().transcript("credential git get", in: Self.place, err: "there is no vault", exit: 78)
   }
 
-  /// Serves a repository over HTTP to clients with the password in a file.
   static let server = """
     import base64, http.server, os, sys
     class Handler(http.server.SimpleHTTPRequestHandler):

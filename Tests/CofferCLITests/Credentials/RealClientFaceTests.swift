@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// Installed programs that use `coffer credential`; missing ones are reported and left out.
 @Suite(.tags(.process), .wholeRun)
 struct RealClientFaceTests {
   private func home() throws -> Home {
@@ -151,7 +150,6 @@ struct RealClientFaceTests {
       "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\nhello = { version = \"1\", registry = \"work\" }\n"
     )
     _ = try home.file("crate/src/lib.rs", "")
-    // cargo looks for its settings in the working directory.
     let lock = {
       try run(home, ["sh", "-c", "cd '\(home.path)/crate' && '\(cargo)' generate-lockfile --manifest-path '\(manifest)'"])
     }
@@ -184,7 +182,6 @@ struct RealClientFaceTests {
     try #require(made.status == 0, "\(made.err)")
   }
 
-  /// A package server that admits `ada`, whose password is in the vault.
   private func packages(_ home: Home) throws -> PasswordServer {
     let server = try PasswordServer(home, letsIn: ["ada:hunter2"])
     try index(home)

@@ -13,7 +13,6 @@ struct DoctorBranchTests {
   private struct Finding: Decodable { let check: String, severity: String, what: String, place: String?, cure: String }
   private struct Report: Decodable { let findings: [Finding] }
 
-  /// One check's findings; each has a cure, and the status shows whether there is more than a note.
   private func findings(_ check: String, _ home: Home) throws -> [Finding] {
     let answer = try home.coffer("doctor --json")
     let found = try JSONDecoder().decode(Report.self, from: answer.bytes).findings
@@ -64,14 +63,12 @@ struct DoctorBranchTests {
       #expect(
         way != 2
           || quiet.first?.what.hasPrefix("not verified") == true && quiet.first?.cure.contains("coffer vault verify") == true)
-      // A page's head, which SQLite detects.
       let file = try FileHandle(forWritingTo: URL(fileURLWithPath: home.vault))
       try file.seek(toOffset: 8_192)
       try file.write(contentsOf: Data(repeating: 0x55, count: 7))
       try file.close()
       let pages = try checks()
       #expect(pages.map(\.severity) == ["problem"] && pages.first?.what.contains("damaged") == true, "\(way) \(pages)")
-      // A record's bytes, which only the key detects.
       if way == 1 { try home.transcript("lock") }
       try put(sound)
       if way == 1 { try home.transcript("unlock --quiet --key-file \(key)") }
@@ -205,7 +202,6 @@ struct DoctorBranchTests {
     }
   }
 
-  /// A home whose vault opens with the passphrase in its file `pass`, at the least cost.
   private func cheap() throws -> (home: Home, places: Places) {
     let home = try Home()
     _ = try home.file("pass", "correct horse")

@@ -13,7 +13,6 @@ struct DoctorCommandTests {
     return (answer.status, try #require(json["findings"] as? [[String: Any]]))
   }
 
-  /// All findings except those about this machine's limits.
   private func texts(_ found: (status: Int32, findings: [[String: Any]])) -> [String] {
     found.findings.filter { $0["check"] as? String != "memory" }.map { "\($0["severity"] ?? "") \($0["what"] ?? "")" }
   }

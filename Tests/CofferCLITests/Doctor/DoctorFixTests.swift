@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Plaintext secrets of other programs move into the vault without loss.
 @Suite(.tags(.process), .wholeRun)
 struct DoctorFixTests {
   private func home() throws -> Home {

@@ -5,7 +5,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// After `doctor --fix` git still finds each credential, wherever it is now.
 @Suite(.tags(.process), .wholeRun)
 struct GitMoveTests {
   /// A home whose git uses its own helper `store`; skips the test without git.
@@ -20,7 +19,6 @@ struct GitMoveTests {
     return home
   }
 
-  /// The credential that git finds for `description` by its configured helpers.
   private func fill(_ description: String, _ home: Home, path: String? = nil) throws -> String {
     let variables = path.map { ["PATH": $0] } ?? [:]
     let filled = try #require(try home.program(["git", "credential", "fill"], in: description + "\n\n", with: variables))
@@ -115,7 +113,6 @@ struct GitMoveTests {
     let lines = "https://zoe:p1@github.com\nhttps://ada:p2@github.com\nhttps://bob:p3@github.com\n"
     _ = try home.file(".git-credentials", lines)
     #expect(try fill(request, home) == "p1")
-    // The first one stays, and so do those after it.
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("doctor --fix", in: home)
     terminal.shows("Move https://github.com/zoe ")
@@ -124,7 +121,6 @@ struct GitMoveTests {
     #expect(try child.wait() == 2)
     #expect(terminal.shown.contains("a line above it stays") && !terminal.shown.contains("Move https://github.com/ada"))
     #expect(try home.content(".git-credentials") == lines && fill(request, home) == "p1")
-    // A credential that the vault already has takes its place in the file's order.
     try home.transcript("vault set https://github.com zoe", in: "p1")
     #expect(try home.coffer("doctor --fix --yes").status == 0)
     #expect(try home.content(".git-credentials").isEmpty && fill(request, home) == "p1")

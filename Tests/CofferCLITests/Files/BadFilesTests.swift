@@ -3,7 +3,6 @@ import Foundation
 import SystemPackage
 import Testing
 
-/// Invalid files: each has its exit status and a message with a cure, and nothing is changed.
 @Suite(.tags(.process), .defaultRun)
 struct BadFilesTests {
   private func refuses(
@@ -135,7 +134,6 @@ struct BadFilesTests {
   func `a planted journal is refused, and the file it names survives`() throws {
     let home = try filled()
     let bystander = try home.file("bystander", "precious")
-    // A rollback journal whose tail names a super-journal: SQLite would delete the named file.
     let magic = Data([0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7])
     var journal = magic + Data(repeating: 0, count: 504)
     let name = Data(bystander.utf8)

@@ -5,7 +5,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// The lines in which an editor changes an item's description.
 @Suite struct DescriptionFormTests {
   private static func item(_ metadata: ItemMetadata) throws -> VaultItem {
     let moment = Date(timeIntervalSince1970: 0)

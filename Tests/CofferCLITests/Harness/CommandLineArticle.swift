@@ -1,12 +1,11 @@
 import Foundation
 import Testing
 
-/// The pages about the command line in the catalog.
 enum CommandLineArticle {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The first page, followed by the pages that it links to, in that order: later answers depend on earlier commands.
+  /// The first page and the pages that it links to, in order: later answers depend on earlier commands.
   static func text() throws -> String {
     let first = try page("CommandLine")
     let others = first.matches(of: /(?m)^\| <doc:(CommandLine\w+)> \|/).map { String($0.1) }
@@ -31,7 +30,6 @@ enum CommandLineArticle {
     return found
   }
 
-  /// The table rows in the sections `heading`, without heads and backticks, by cell.
   static func table(_ heading: String) throws -> [[String]] {
     var (rows, isHead) = ([[String]](), true)
     for line in try sections(heading) {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension Home {
-  /// A small file system in the home's folder `disk`, to be filled; skips the test if none can be mounted.
+  /// A small file system in the home's folder `disk`; skips the test if none can be mounted.
   ///
   /// - Parameter size: as tmpfs takes it.
   func smallDisk(_ size: String) throws -> SmallDisk {

@@ -5,7 +5,7 @@ import Testing
 extension Home {
   static let host = "git.example"
 
-  /// A home logged in at `server` as ada, with a token that lives for `seconds`; later ones live for an hour.
+  /// A home logged in at `server` as ada, with a token for `seconds`; later ones live for an hour.
   static func loggedIn(_ server: OAuthServer, for seconds: Int = 3600) throws -> Home {
     let home = try Home.withVault()
     try home.know(server)
@@ -51,7 +51,6 @@ extension Home {
   }
 }
 
-/// A command that runs in the background.
 struct StartedCommand {
   let child: Child
   let file: String
@@ -80,10 +79,8 @@ struct StartedLogin {
   let command: StartedCommand
   let isWeb: Bool
 
-  /// The page shown to the person, and the code if any; nil if the login has ended.
   func page() throws -> [String]? { try command.lines(isWeb ? 1 : 2) }
 
-  /// Completes the login as the person; false if it ended before any output.
   @discardableResult
   func answer(_ server: OAuthServer) throws -> Bool {
     guard let page = try page() else { return false }

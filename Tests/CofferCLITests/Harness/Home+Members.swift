@@ -3,7 +3,6 @@ import Foundation
 import Testing
 
 extension Home {
-  /// A home without a vault, with an identity in its file `me`.
   static func withIdentity() throws -> (home: Home, recipient: String) {
     let home = try Home()
     let made = try home.coffer("vault identity new \(home.path)/me")
@@ -13,8 +12,6 @@ extension Home {
   }
 
   /// Runs a command that prints the invitation, and checks its messages.
-  ///
-  /// - Parameter said: a part of its other messages.
   @discardableResult
   func changesKey(_ line: String, _ said: String = "", _ location: SourceLocation = #_sourceLocation) throws -> String {
     let answer = try coffer(line)

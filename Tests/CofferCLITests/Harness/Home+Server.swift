@@ -21,7 +21,6 @@ extension Home {
     return home
   }
 
-  /// Another machine, which opens the same vault with the same key file.
   func otherMachine() throws -> Home {
     let other = try Home()
     for name in ["COFFER_VAULT", "COFFER_KEY_FILE"] { other.environment[name] = environment[name] }

@@ -21,7 +21,6 @@ final class Home {
   // A prompt that unlocks starts an agent, which outlives the command.
   deinit { if exists("run/agent.sock") { _ = try? coffer("agent stop") } }
 
-  /// The program, next to the test bundle.
   static let coffer = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().appendingPathComponent("coffer").path
 
@@ -36,8 +35,8 @@ final class Home {
     if mode & 0o111 == 0 {
       try content.write(to: URL(fileURLWithPath: file))
     } else {
-      // By another program: a child of a parallel test may briefly hold files open for writing here, until its exec, and
-      // meanwhile nobody can execute the file.
+      // By another program: a child of a parallel test may hold files open for writing here until its exec, and meanwhile
+      // nobody can execute the file.
       try content.write(to: URL(fileURLWithPath: file + ".new"))
       defer { unlink(file + ".new") }
       let copy = Process()
@@ -65,7 +64,6 @@ final class Home {
     var out: String { String(decoding: bytes, as: UTF8.self) }
   }
 
-  /// Runs `coffer` with the words of `line`; single quotes keep a word together.
   @discardableResult
   func coffer(
     _ line: String, in input: Data = Data(), with variables: [String: String] = [:], descriptors: [Int32: String] = [:]
@@ -99,8 +97,7 @@ final class Home {
     return (process.terminationStatus, text)
   }
 
-  /// One line of a transcript: the command, its input and its output. A part of a message suffices; without one there must
-  /// be none.
+  /// A command, its input and its output. A part of a message suffices; without one there must be none.
   func transcript(
     _ line: String, in input: String? = nil, with variables: [String: String] = [:], out: String = "", err: String = "",
     exit status: Int32 = 0, _ location: SourceLocation = #_sourceLocation

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A local file server that admits clients with one of the given credentials: `user:password`, or a whole header.
+/// A local file server for clients with one of the credentials: `user:password`, or a whole header.
 final class PasswordServer {
   private let home: Home
   private let server: Child

@@ -2,13 +2,11 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A terminal whose other end the test holds: it reads prompts and types as a person.
 final class PseudoTerminal {
   private let controller: Int32
   let path: String
 
-  /// - Parameter size: the reported columns and lines, by default enough for most messages and for lists without a pager.
-  ///   With nil none are reported.
+  /// - Parameter size: by default enough for most messages and for lists without a pager. With nil none is reported.
   init(_ size: (columns: Int, lines: Int)? = (200, 1000)) throws {
     controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     // unlockpt and ptsname are behind _XOPEN_SOURCE: these are their requests, TIOCSPTLCK and TIOCGPTN.
@@ -32,7 +30,7 @@ final class PseudoTerminal {
 
   private var isThere = true
 
-  /// Starts `coffer` with this as its only terminal. The first terminal that a session leader opens becomes its own.
+  /// The first terminal that a session leader opens becomes its own.
   func coffer(_ line: String, in home: Home, standardInput: String? = nil) throws -> Child {
     try Child(
       Home.words(line), environment: home.environment,

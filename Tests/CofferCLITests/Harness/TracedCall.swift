@@ -10,7 +10,6 @@ struct TracedCall: CustomStringConvertible {
   var description: String { "\(name) \(number)" }
   /// The words before a program that is killed at this call.
   var killer: [String] { tracer("signal=SIGKILL") }
-  /// The words before a program whose call fails with EIO.
   var failure: [String] { tracer("error=EIO") }
 
   private func tracer(_ fault: String) -> [String] {
@@ -21,14 +20,12 @@ struct TracedCall: CustomStringConvertible {
 }
 
 extension Home {
-  /// The words before a program that cannot hide itself: an ordinary user sees its memory, its environment, and its paths in
-  /// strace(1).
   static let visible = [
     URL(fileURLWithPath: coffer).deletingLastPathComponent().appendingPathComponent("TestTool").path, "visible",
   ]
 
-  /// Runs `coffer` with the words of `line` under strace(1) with `options`, which writes to the file `trace`. Skips the test
-  /// if tracing is impossible; fails if a requested fault did not happen.
+  /// Runs `coffer` with the words of `line` under strace(1) with `options`. Skips the test if tracing is impossible; fails
+  /// if a requested fault did not happen.
   func traced(
     _ options: [String], _ line: String, in input: String = "", _ location: SourceLocation = #_sourceLocation
   ) throws -> (status: Int32, out: String, err: String) {

@@ -57,7 +57,7 @@ struct ExampleLineTests {
     var count = 0
     for path in ran {
       for example in Example.of(path) {
-        // Interactive examples, those that need another program, and those with another answer in a small vault.
+        // Interactive examples, and those that need another program or a larger vault.
         guard example.line.hasPrefix("coffer "),
           !["typed", "editor", "secret of its own"].contains(where: example.purpose.contains),
           !["--secret", "|", "env=prod", "ada-old", "--clip", "--forever", "--field pin"].contains(
@@ -65,7 +65,6 @@ struct ExampleLineTests {
         else { continue }
         let line = try #require(Self.words(example.line)).map { $0.isEmpty || $0.contains(" ") ? "'\($0)'" : $0 }
         let answer = try home.coffer(line.map { $0 == "token.txt" ? token : $0 }.joined(separator: " "))
-        // An audit with findings exits with 2.
         #expect(answer.status == 0 || path == "vault audit" && answer.status == 2, "\(example.line): \(answer.err)")
         count += 1
       }

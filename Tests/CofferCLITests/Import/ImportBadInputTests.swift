@@ -8,7 +8,7 @@ import Testing
 @testable import CofferFormats
 @testable import CofferTerminal
 
-/// Truncated, hostile or differently encoded files of other programs: read in full or refused with a named error.
+/// Truncated, hostile or differently encoded files: read in full or refused with a named error.
 @Suite struct ImportBadInputTests {
   private static func error(_ text: String, _ format: ImportFormat) -> StoreError? {
     error(Data(text.utf8), format)
@@ -41,7 +41,6 @@ import Testing
         refused += 1
       }
     }
-    // Plain lines show no end; a format with an end is refused without it.
     if file.hasSuffix(".json") || file.hasSuffix(".xml") { #expect(refused == cuts) }
     print("import of \(file): cut at \(cuts) places, refused at \(refused)")
   }
@@ -131,7 +130,6 @@ import Testing
     // A quote in an unquoted cell, empty lines, and old line ends are no damage.
     let found = try ImportFixture.items(Data("name,url,username,password\r\r\na,,b,c\"d\r\n\r\n".utf8), .chrome)
     #expect(found.values == ["a/b": "c\"d"])
-    // A column unknown to the program may appear twice.
     let own = try ImportFixture.items(Data("name,url,username,password,pin,pin\na,,b,c,1,2\n".utf8), .chrome)
     #expect(own.values == ["a/b": "c", "a/b#pin": "1", "a/b#pin (2)": "2"])
   }
@@ -213,7 +211,6 @@ import Testing
     #expect(throws: StoreError.self) { try Self.unpack(path, "nothing", limit: 1 << 20) }
     let error = #expect(throws: StoreError.self) { try Self.unpack(path, "export.data", limit: 100) }
     #expect(error?.kind == .tooLarge(limit: 100))
-    // The checksum detects a wrong bit.
     var damaged = whole
     damaged[whole.count / 2] ^= 1
     try damaged.write(to: URL(filePath: path))

@@ -13,7 +13,6 @@ enum ImportFixture {
   static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appending(path: "../../../Fixtures/Imports").standardized
 
-  /// The text files and their programs.
   static let texts: [(file: String, format: ImportFormat)] = [
     ("bitwarden.json", .bitwarden), ("bitwarden.csv", .bitwarden), ("1password.csv", .onePassword), ("keepass.xml", .keepass),
     ("keepass1.csv", .keepass), ("keepassxc.csv", .keepass), ("chrome.csv", .chrome), ("firefox.csv", .firefox),
@@ -53,7 +52,6 @@ extension EntryItems {
       })
   }
 
-  /// The metadata of the item `service/account`.
   func said(_ name: String) -> ItemMetadata? {
     items.first { "\($0.name.service)/\($0.name.account)" == name && $0.name.field.isEmpty }?.form.metadata
   }

@@ -18,7 +18,6 @@ import Testing
       let answer = try home.coffer("vault import --on-duplicate skip \(copy)")
       #expect(answer.status == 0 && answer.out == preview.out && !answer.out.isEmpty, "\(file): \(answer.err)")
       #expect(preview.err == answer.err + "coffer: note: nothing was changed: this was --dry-run\n", "\(file)")
-      // The same again adds and changes nothing.
       let again = try home.coffer("vault import -q --on-duplicate skip \(copy)")
       #expect(names(again) == names(answer).map { $0.replacing("added", with: "kept") }.sorted(), "\(file): \(again.err)")
     }
@@ -100,7 +99,6 @@ import Testing
 
   @Test func `without libzip an archive is refused, and the package named`() throws {
     let home = try Home.withVault()
-    // A broken library counts as none.
     for name in ["libzip.so.5", "libzip.so.4"] { _ = try home.file("lib/\(name)", "no library") }
     try home.transcript(
       "vault import \(ImportFixture.path("1password.1pux"))", with: ["LD_LIBRARY_PATH": home.path + "/lib"],
@@ -151,13 +149,12 @@ import Testing
     _ = try child.wait()
   }
 
-  /// How many mappings of a process that vanish in its children, as guarded memory does, hold `text`, and which others.
+  /// Counts mappings of a process with `text` that vanish in its children, as guarded memory does, and lists others.
   private static func mappings(of process: pid_t, holding text: String) throws -> (guarded: Int, ordinary: [String]) {
     let memory = open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
     try #require(memory >= 0)
     defer { close(memory) }
     var guarded = 0, ordinary: [String] = [], mapping = ""
-    // `String` reads only the first part of a file that grows meanwhile.
     let file = try #require(FileHandle(forReadingAtPath: "/proc/\(process)/smaps"))
     for line in String(decoding: file.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n").map(String.init) {
       let words = line.split(separator: " ")
@@ -258,7 +255,6 @@ import Testing
   {
     let home = try Home.withVault()
     let notes = try home.file("notes", String(repeating: "[GNUPG:] ENC_TO 0123456789ABCDEF 1 0\n", count: 4000))
-    // A fake gpg that blocks until its status output is read.
     let gpg = "#!/bin/sh\nfor f; do :; done\ntimeout 20 cat '\(notes)' >&3 || exit 2\ncat \"$f\"\n"
     _ = try home.file("bin/gpg", gpg + "echo '[GNUPG:] DECRYPTION_OKAY' >&3\n", mode: 0o700)
     home.environment["PATH"] = home.path + "/bin:/usr/bin:/bin"
@@ -351,7 +347,6 @@ import Testing
 }
 
 extension Home {
-  /// An item's exported field; nil if absent.
   fileprivate func field(_ service: String, _ account: String, _ field: String) throws -> String? {
     struct Export: Decodable { let items: [Item] }
     struct Item: Decodable { let service: String, account: String, field: String?, value: String }

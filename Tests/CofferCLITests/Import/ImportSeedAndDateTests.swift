@@ -8,16 +8,14 @@ import Testing
 @testable import CofferFormats
 @testable import CofferTerminal
 
-/// Seeds of one-time codes and dates: unusable ones are reported in every format.
 @Suite struct ImportSeedAndDateTests {
-  /// Seeds for which Coffer makes no codes.
   private static let otherSeeds: [String] =
     ["steam://JBSWY3DPEHPK3PXP", "otpauth://hotp/a?secret=JBSWY3DPEHPK3PXP&counter=1", "no seed!", "JBSWY3DPE"]
     + ["encoder=steam", "algorithm=MD5", "digits=5", "digits=10", "period=0"].map {
       "otpauth://totp/a?secret=JBSWY3DPEHPK3PXP&\($0)"
     }
 
-  /// An entry `a` with the password `pw` and a seed, in each format with seeds, and the seed's name there.
+  /// An entry `a` with a password and a seed, in each format with seeds, and the seed's name there.
   private static func entries(_ seed: String) -> [(text: String, format: ImportFormat, name: String)] {
     let texts = [("Title", "a"), ("Password", "pw"), ("otp", seed.replacing("&", with: "&amp;"))].map {
       "<String><Key>\($0)</Key><Value>\($1)</Value></String>"

@@ -38,7 +38,6 @@ struct OneTimeCommandTests {
     let fields = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
     #expect(fields.keys.sorted() == ["account", "code", "secondsLeft", "service"] && fields["account"] as? String == "ada")
     #expect((1...30).contains(fields["secondsLeft"] as? Int ?? 0))
-    // It is a separate field, and moves with its item.
     try home.transcript("vault get github ada", out: "hunter2")
     try home.transcript("vault rename github --to-account eve")
     #expect(try isCode { try home.coffer("vault totp github eve").out })
@@ -58,7 +57,6 @@ struct OneTimeCommandTests {
     #expect(second.replacing("\"revision\":2", with: "\"revision\":3") == third && second != third)
   }
 
-  /// The answer to a change, without its times.
   private func answer(_ home: Home) throws -> String {
     let answer = try home.coffer("vault otp github --set --json", in: Data(Self.secret.utf8))
     #expect(answer.status == 0 && answer.err == "")

@@ -5,7 +5,7 @@ import Testing
 @testable import CofferCLI
 
 @Suite struct ActivationCommandTests {
-  /// Text special to shells, desktop entries or systemd, and combining marks that change the preceding character for Swift.
+  /// Text special to shells, desktop entries or systemd, and combining marks, which change the preceding character in Swift.
   private static let odd = [
     "a  b", "it's", "'", "''", "\"", "\\", "\\\\", "\\n", "\\'", "50%f", "%%", "$HOME", "${HOME}", "`id`",
     "caf\u{E9}", "cafe\u{301}", "'\u{301}", "\\\u{301}", "$\u{301}", "a=b;#c", "*", "~", "", "-",

@@ -2,9 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Debian programs that keep secrets, run as by a user.
 @Suite(.tags(.process, .slow), .wholeRun) struct RealProgramTests {
-  /// A server that gives each visitor a cookie, and logs the cookies that it receives.
   private static let server = """
     import http.server, sys
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -49,7 +47,6 @@ import Testing
       let listed = try home.coffer("vault list secret-service:login").out
       #expect(listed.contains("Chromium Safe Storage") && listed.split(separator: "\n").count == 1, "visit \(visit): \(listed)")
     }
-    // The first run sends none; the second sends the one that it could decrypt.
     let sent = try home.content("visits").split(separator: "\n")
     #expect(sent.first == "None" && sent.last == "crumb=kept", "\(sent)")
   }

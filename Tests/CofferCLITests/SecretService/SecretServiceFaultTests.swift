@@ -2,11 +2,9 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Faults of the vault, the agent and the bus while programs keep secrets through the service.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun) struct SecretServiceFaultTests {
   private static let names = ["vault.sqlite", "vault.sqlite-wal", "vault.sqlite-shm"]
 
-  /// Stores a secret as a program does.
   private static func store(_ name: String, _ service: SecretServiceHome) throws {
     let words = ["secret-tool", "store", "--label=\(name)", "n", name]
     let stored = try service.program(words, in: "secret \(name)")
@@ -62,7 +60,6 @@ import Testing
     }
     try copy("data", "before")
     try Self.store("new", service)
-    // While the agent holds it, another file takes its place.
     try copy("data", "after")
     try copy("before", "data")
     for _ in 0..<2 {

@@ -8,8 +8,6 @@ final class SecretServiceHome {
   private(set) var bus: TestBus
   private var service: Child?
 
-  /// Skips the test if no bus is possible.
-  ///
   /// - Parameter starts: whether the service already runs; otherwise the bus starts it on demand.
   init(_ arguments: String = "", starts: Bool = true, opens: Bool = true) throws {
     home = try Home()
@@ -68,13 +66,13 @@ final class SecretServiceHome {
     return try service.wait()
   }
 
-  /// The answer of a Debian program; skips the test if it is not installed.
+  /// Skips the test if the program is not installed.
   func program(_ words: [String], in input: String = "") throws -> (status: Int32, out: String, err: String) {
     guard let answer = try home.program(words, in: input) else { try Test.skip(without: words[0]) }
     return answer
   }
 
-  /// The output of a script for the system's Python; skips the test if it or one of `modules` is not installed.
+  /// Skips the test if the system's Python or one of `modules` is not installed.
   func python(_ script: String, needs modules: [String]) throws -> String {
     let imports = modules.map { "import \($0)" }.joined(separator: "\n")
     guard let check = try home.program(["python3", "-c", imports]), check.status == 0 else {

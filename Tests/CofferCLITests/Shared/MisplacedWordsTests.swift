@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// Names of one kind of place given for another.
 @Suite(.tags(.process), .defaultRun)
 struct MisplacedWordsTests {
   @Test

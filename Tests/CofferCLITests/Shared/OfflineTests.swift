@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Reads a vault from its mirror while the server is away.
 @Suite(.tags(.process), .wholeRun)
 struct OfflineTests {
   private func start(_ line: String, _ home: Home) throws -> (child: Child, said: () -> String, told: () -> String) {
@@ -71,7 +70,6 @@ struct OfflineTests {
       #expect(answer.err.contains("without --offline and COFFER_OFFLINE"), "\(line)")
     }
     #expect(!home.exists("k2") && !home.exists("run/agent.sock"), "no key is left, and no agent is started")
-    // Commands without the vault continue to work.
     try home.transcript("defaults write app theme dark")
     try home.transcript("set theme dark --plain --quiet")
     try home.transcript("lock --quiet")

@@ -145,7 +145,6 @@ struct SharedPlaceTests {
       let answer = try home.coffer(line)
       #expect(!answer.out.contains("hunter2") && !answer.err.contains("hunter2"), "\(line)")
     }
-    // The unlock command there finds the password too.
     try home.transcript("unlock --quiet")
     home.locked()
     try home.transcript("vault get a", out: "1")

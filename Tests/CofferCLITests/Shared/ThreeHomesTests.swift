@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Three machines follow the page about shared vaults.
 @Suite(.tags(.process), .wholeRun)
 struct ThreeHomesTests {
   /// A step of the page: a typed line, or without a person a statement for the server.
@@ -63,7 +62,6 @@ struct ThreeHomesTests {
     try ada.transcript("--vault team vault set web deploy --quiet", in: "after")
     let removed = try grace.coffer("--vault team vault get web deploy")
     #expect(removed.status != 0 && removed.out.isEmpty, "\(removed)")
-    // A newly set up machine gets the new invitation.
     let shown = try ada.coffer("--vault team vault pin show --json").out.firstMatch(of: /PVINV1-[0-9a-f]+/)
     machine.environment["COFFER_EXPECT_VAULT"] = try String(#require(shown).0)
     try machine.transcript("run --env TOKEN=coffer://web/deploy -- printenv TOKEN", out: "after\n")

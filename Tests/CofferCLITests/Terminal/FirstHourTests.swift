@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Messages for a new user at a terminal.
 @Suite(.tags(.process), .wholeRun)
 struct FirstHourTests {
   @Test

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Output to a pipe stays as before: no header, no sign, no color, no time where a date was.
+/// Output to a pipe stays as before: no header, sign or color, and no time where a date was.
 @Suite(.tags(.process), .wholeRun)
 struct PipeTests {
   /// Commands with their output from before terminal formatting. `2>` is standard error, `<` standard input.

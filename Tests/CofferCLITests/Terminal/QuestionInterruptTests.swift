@@ -7,7 +7,6 @@ import Testing
 /// Control-C, control-D and a closed window at a command's question change nothing.
 @Suite(.tags(.process), .wholeRun)
 struct QuestionInterruptTests {
-  /// A command, and the end of its question.
   struct Asked {
     let line: String, question: String
 
@@ -55,7 +54,6 @@ struct QuestionInterruptTests {
     return home
   }
 
-  /// The home's items with their history, slots and preferences, and the names and sizes of all files.
   private static func content(of home: Home) throws -> [String] {
     let answers = try [
       "vault list --json", "vault history github.com ada --json", "vault deleted --json", "vault slot list --json",

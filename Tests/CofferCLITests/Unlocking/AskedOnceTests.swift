@@ -9,7 +9,6 @@ import Testing
 struct AskedOnceTests {
   private let passphrase = "plum sofa kite unit"
 
-  /// A home with a passphrase vault and an item.
   private func home() throws -> Home {
     let (home, code) = try Home.withPassphrase(passphrase)
     _ = try home.file("value", "tok3n")
@@ -41,7 +40,6 @@ struct AskedOnceTests {
       try answer("set other --secret", home, [("Passphrase of", passphrase + "\n"), ("New secret", "v\n"), ("again", "v\n")]).0
         == 0)
     try home.transcript("get other", out: "v")
-    // Already unlocked: reports that without a prompt.
     let (again, said) = try answer("unlock", home, [])
     #expect(again == 0 && said.contains("unlocked for all your shells") && !said.contains("Passphrase"))
   }
@@ -275,7 +273,6 @@ struct AskedOnceTests {
     try home.transcript("vault get a", out: "v")
     #expect(home.mode(".local/state/coffer/run") == 0o700)
     try home.transcript("agent stop")
-    // Possible traps of another user: a link, an open folder, a foreign owner.
     try FileManager.default.moveItem(atPath: run, toPath: home.path + "/elsewhere")
     try FileManager.default.createSymbolicLink(atPath: run, withDestinationPath: home.path + "/elsewhere")
     try home.transcript("unlock --key-file \(home.path)/key", err: "the folder is a symbolic link", exit: 77)

@@ -4,10 +4,9 @@ import Testing
 
 @testable import CofferCLI
 
-/// While the agent holds a vault, commands that do not need the vault's key have no prompt.
+/// With the vault held by the agent, commands that do not need its key have no prompt.
 @Suite(.tags(.process), .defaultRun)
 struct HeldVaultTests {
-  /// A home whose vault only the agent opens.
   private func unlockedHome() throws -> Home {
     let home = try Home.withVault()
     try home.transcript("vault set web ada --label Mail --quiet", in: "p4ss")
@@ -27,7 +26,6 @@ struct HeldVaultTests {
     }
     let (own, held) = (try home.coffer("vault status \(key)"), try home.coffer("vault status"))
     #expect(held.status == 0, "\(held.err)")
-    // The pin was compared at different times.
     let lines = { (text: String) in text.split(separator: "\n").filter { !$0.hasPrefix("pin") && !$0.hasPrefix("memory") } }
     #expect(lines(held.out) == lines(own.out) && !held.out.isEmpty)
     let json = try home.coffer("vault status --json")

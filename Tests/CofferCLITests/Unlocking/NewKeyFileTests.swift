@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// A new key file after a failure of the command that it was written for.
 @Suite(.tags(.kill, .process), .wholeRun)
 struct NewKeyFileTests {
   private func injecting(_ calls: [String], _ path: String) -> [String] {
@@ -14,7 +13,7 @@ struct NewKeyFileTests {
     var unknown = 0
     for write in [2, 8, 14] {
       let key = home.path + "/new\(write)"
-      // No sync of the log succeeds, and after some writes no write does: the failed commit cannot be undone.
+      // No sync of the log succeeds, and later no write: the failed commit cannot be undone.
       let faults = injecting(["fdatasync:error=EIO:when=1+", "pwrite64:error=EIO:when=\(write)+"], home.vault + "-wal")
       let answer = try home.traced(faults, "vault slot add --no-agent --new-key-file \(key)")
       let slots = try home.coffer("vault slot list --json").out
@@ -23,7 +22,6 @@ struct NewKeyFileTests {
         unknown += 1
         #expect(isKept && answer.err.contains("keep the new key file \(key)"), "\(answer)")
       }
-      // In any case an existing slot has its key file.
       let opened = isKept ? try home.coffer("vault list --key-file \(key)", with: ["COFFER_KEY_FILE": ""]).status : 1
       let count = slots.components(separatedBy: "\"id\"").count - 1
       #expect(count == 1 || isKept, "\(slots) \(opened) \(answer)")

@@ -101,7 +101,6 @@ struct UnlockingTests {
       "vault list --key-file \(home.path)/key",
       err: "takes a key file (\(other.path)/data/vault.sqlite)\n  try: unlock it with a passphrase, or a recovery code\n",
       exit: 77)
-    // A wrong secret for an existing slot.
     try other.transcript("vault list --passphrase-file \(other.file("wrong", "wrong horse"))", err: "wrong passphrase", exit: 77)
   }
 

@@ -115,7 +115,6 @@ import Testing
   {
     let handler = Handler<Int>()
     final class Weak { weak var label: Label? }
-    // All at once, so that none reuses a former one's address.
     var screens = (0..<1000).map { _ in Label() }
     let captured = (0..<1000).map { _ in Weak() }
     for (screen, place) in zip(screens, captured) {

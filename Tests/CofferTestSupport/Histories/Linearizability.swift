@@ -54,7 +54,6 @@ public struct Linearizability {
 
   // MARK: The search
 
-  /// The operations placed so far, and the names' values then.
   private struct Position: Hashable {
     var placed: [UInt64]
     var values: [String: String] = [:]

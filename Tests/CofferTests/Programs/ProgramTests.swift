@@ -9,7 +9,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Small user programs, run on real stores.
 @Suite(.tags(.process), .defaultRun) struct ProgramTests {
   private static func newPlaces() throws -> (places: Places, keyFile: FilePath) {
     let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().appending(path: "coffer-\(UUID().uuidString)")
@@ -52,7 +51,6 @@ import Testing
     try one.session.logout()
     try await poll("the other window shows the logout") { other.title == "nobody" }
     #expect(other.title == "nobody")
-    // A second service over the same vault, unlocked once.
     let mail = try vault.store(ofService: "smtp.example.com")
     #expect(try mail.names() == [])
     try app.close()

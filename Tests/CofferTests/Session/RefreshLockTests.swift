@@ -15,7 +15,6 @@ private final class WatchedVault: Store {
 
   init(_ base: VaultStore) { self.base = base }
 
-  /// Runs `body` on each read of a version.
   func whenAsked(_ body: (@Sendable () throws -> Void)?) { act.withLock { $0 = body } }
 
   var part: String { base.part }

@@ -27,9 +27,7 @@ private final class InterruptedVault: Store {
   let inner = MemoryStore<Vault>()
   private let loading = Mutex<Act?>(nil), versioned = Mutex<Act?>(nil)
 
-  /// Runs `act` once, before the next value is read.
   func beforeLoad(_ act: @escaping Act) { loading.withLock { $0 = act } }
-  /// Runs `act` once, after the next version is read.
   func afterVersion(_ act: @escaping Act) { versioned.withLock { $0 = act } }
 
   private static func take(_ act: inout Act?) -> Act? {
@@ -65,7 +63,6 @@ private final class InterruptedVault: Store {
     try Sealed(Token(text: text, expiry: Date() + seconds))
   }
 
-  /// Another program over the same stores, which has stored an expired credential.
   private func other() throws -> StorageRouter {
     let other = try StorageRouter(plain: plain, vault: vault.inner, keys: keys)
     try other.set("ada", for: keys.user)

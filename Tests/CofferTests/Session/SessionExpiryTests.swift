@@ -136,7 +136,6 @@ private final class HandSetClock: Sendable {
     let session = try next.session(user: renamed.user, credential: renamed.token)
     #expect(try session.state() == .locked)
     try vault.unlock(with: home.credentials())
-    // Nothing to renew: the current one has not expired.
     let present = try await session.refresh(renamed.token) { _ in throw CancellationError() }
     #expect(try present.reveal() == "ada-token" && session.state() == .loggedIn("ada"))
   }

@@ -60,7 +60,6 @@ final class SessionHome: Sendable {
     try app.session(user: keys.user, credential: keys.token)
   }
 
-  /// A home with a session in this process, logged in as ada.
   static func loggedIn() throws -> (home: SessionHome, app: StorageRouter, session: Session<String>) {
     let home = try SessionHome()
     let (app, _) = try home.open()
@@ -80,7 +79,6 @@ final class SessionHome: Sendable {
 
   /// How many renewals of other processes have begun.
   var renewals: Int { lines(of: "renewals") }
-  /// How many other processes were about to ask for a renewal.
   var asked: Int { lines(of: "asked") }
 
   private func lines(of name: String) -> Int {
@@ -129,14 +127,13 @@ final class SessionHome: Sendable {
   /// Calls that change a file; strace counts each separately.
   static let calls = ["pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "unlink", "rename", "renameat2"]
 
-  /// Runs the tool, killed on entering its `number`th `call`.
   func traced(killedAt number: Int, of call: String, _ arguments: String...) throws -> Int32 {
     let strace = ["-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=SIGKILL:when=\(number)"]
     return try Self.wait(start("/usr/bin/strace", strace + [Self.tool] + arguments)).status
   }
 
   /// Kills the tool on entering its `number`th sync of the vault's log, while another process has both stores open, settles
-  /// the transaction and is killed too. So nobody closes the log in order, and the next opening recovers its content.
+  /// the transaction and is killed too. So nobody closes the log in order.
   func killedAtSync(_ number: Int, _ arguments: String...) throws -> Int32 {
     let (settler, input, output) = (Process(), Pipe(), Pipe())
     settler.executableURL = URL(fileURLWithPath: Self.tool)

@@ -128,8 +128,8 @@ struct SessionRefreshTests {
     for round in 0..<rounds {
       try home.run("login", home.path, "ada")
       let renewals = home.renewals
-      // In every third round both begin together; in the others the logout begins as the renewal is about to end, so that it
-      // meets the refresh's last steps. Nothing depends on which is faster.
+      // In every third round both begin together; in the others the logout begins as the renewal is about to end. Nothing
+      // depends on which is faster.
       if !round.isMultiple(of: 3) { try home.hold() }
       let refresh = try home.start("refresh", home.path, "ada-token")
       if !round.isMultiple(of: 3) { try await poll("renewing") { home.renewals > renewals } }
@@ -281,7 +281,6 @@ struct SessionRefreshTests {
       let error = await #expect(throws: StoreError.self) { try await task.value }
       #expect(error?.kind == .busy && error?.cure == "try again; the renewal goes on")
     }
-    // Nobody else has a turn meanwhile.
     let other = await #expect(throws: StoreError.self) {
       try await session.refresh(keys.token, replacing: stale, within: .milliseconds(100)) { _ in try Sealed("mine") }
     }

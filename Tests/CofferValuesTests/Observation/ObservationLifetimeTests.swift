@@ -110,7 +110,6 @@ internal import Testing
     let cancellers = try begin()
     #expect(router != nil)
     for cancel in cancellers + cancellers { cancel() }
-    // A check that the watch had begun holds the store until it ends.
     eventually { router == nil && held.all.reduce(0, +) == 0 }
   }
 

@@ -9,8 +9,7 @@ internal import CofferValues
 internal import Foundation
 internal import Testing
 
-/// The promise of every way to observe: the current value first, then the newest whenever it differs, and no value twice in
-/// a row.
+/// Every way to observe gives the current value first, then the newest whenever it differs, and no value twice in a row.
 @Suite struct ObservationRuleTests {
   struct Keys: KeySpace {
     let number = StorageKey("number", default: 0)
@@ -107,7 +106,6 @@ internal import Testing
     }
     try session.login(as: "last") { try $0.set(Sealed("t"), for: keys.token) }
     eventually { seen.all.last == .loggedIn("last") }
-    // A renewed credential is not a new state.
     _ = try await session.refresh(keys.token, replacing: app.value(for: keys.token)) { _ in try Sealed("renewed") }
     try session.logout()
     eventually { seen.all.last == .loggedOut }

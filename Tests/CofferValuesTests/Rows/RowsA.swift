@@ -38,7 +38,6 @@ private final class ThemeController {
   }
 }
 
-/// Runs `body` with a new folder as the user's configuration folder.
 private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
   let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().appending(path: "coffer-\(UUID().uuidString)")
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -107,7 +106,6 @@ private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
     let failures = Collected<StoreError>()
     let key = StorageKey("theme", default: Theme.light).whenUndecodable(.useDefault) { failures.add($0) }
     #expect(try bench.app(Space(key)).value(for: key) == .light)
-    // Better: the fallback is reported, and the stored value remains.
     #expect(failures.all.map(\.key) == ["theme"])
     #expect(try bench.defaults().load("theme") == .string("sepia"))
     try expect(.undecodable(stored: "string")) {

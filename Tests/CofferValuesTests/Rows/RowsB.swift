@@ -25,7 +25,7 @@ extension PersistentStorage {
 
   @Test func `B1 a misspelled key, a wrong type and a collision are errors before anything is stored`() throws {
     // The first two do not compile, nor does a second declaration in one space: ForbiddenProgramTests. Two spaces with one
-    // name, invisible to the compiler, are refused at open, and both places are named.
+    // name are refused at open, and both places are named.
     let (one, two) = (Space(StorageKey("theme", default: 1)), Space(StorageKey("theme", default: "x")))
     let error = try expect(.duplicateKey) { _ = try StorageRouter.inMemory(keys: one, two) }
     #expect(error.what.contains(one.key.site.description) && error.what.contains(two.key.site.description))

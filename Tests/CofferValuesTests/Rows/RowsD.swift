@@ -211,7 +211,6 @@ internal import Testing
     stale()
     handler.trigger(1)
     #expect(seen.all == [10])
-    // A new object at a former owner's address is not that owner.
     for _ in 0..<100 {
       var cancel: Handler<Int>.Canceller = {}
       do { cancel = handler.add(Owner()) { _ in } }

@@ -7,8 +7,8 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Flips every bit, one at a time, of a 64 KiB vault, of the header's copy once it counts, of a write-ahead log and of the
-/// pins: the right answer or a named error, never a wrong value.
+/// Flips every bit, one at a time, of a 64 KiB vault, its header's copy, a write-ahead log and the pins: the right answer or
+/// a named error, never a wrong value.
 @Suite(.tags(.campaign), .wholeRun)
 struct BitFlipCampaign {
   private static let pages = 17
@@ -39,7 +39,6 @@ struct BitFlipCampaign {
     try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options)
   }
 
-  /// The outcome of each of `bits` of the file `name`, changed alone.
   private func flip(
     _ name: String, _ bits: [Int], of kept: KeptFiles, _ options: VaultOptions, _ items: [ItemName: String],
     verifying: Bool = true,

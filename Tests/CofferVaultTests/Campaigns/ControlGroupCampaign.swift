@@ -6,7 +6,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A container with little memory: beyond its limit the kernel kills a process, so a memory error must come before.
+/// A container with little memory: beyond its limit the kernel kills a process, so an error must come before.
 @Suite(.tags(.campaign, .process, .root), .wholeRun)
 struct ControlGroupCampaign {
 
@@ -80,7 +80,6 @@ struct TestGroup {
     let own = try String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)
     for hierarchy in ControlGroup.hierarchies(own) {
       let name = hierarchy.version == .first ? "memory.limit_in_bytes" : "memory.max"
-      // A container sees its own group as the root, whatever its name outside.
       for parent in [hierarchy.folders.last, hierarchy.folders.first].compactMap(\.self) {
         let folder = "\(parent)/coffer-test-\(UUID().uuidString)"
         guard mkdir(folder, 0o755) == 0 else { continue }

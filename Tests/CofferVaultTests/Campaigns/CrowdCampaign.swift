@@ -7,13 +7,11 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Many processes on one vault, with rotations and kills.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct CrowdCampaign {
   private static let processes = Campaign.size(short: 4, long: 32)
   private static let operations = Campaign.size(short: 15, long: 200)
 
-  /// Each process with its line-by-line output.
   private func start(_ place: TemporaryVault, seeds: Range<Int>) throws -> [(seed: Int, process: Process, pipe: Pipe)] {
     let key = try place.keyFile()
     return try seeds.map { seed in
@@ -72,7 +70,6 @@ struct CrowdCampaign {
     let status = try vault.status()
     #expect(status.epoch == UInt64(rotations) + 1)
     #expect(try vault.verify().records == status.items)
-    // The machine's pins, written by all of them, are valid.
     _ = try place.unlocked(options).verify()
     tally.report(
       "\(Self.processes) processes × \(Self.operations) operations, \(rotations) rotations, \(status.generation) commits")

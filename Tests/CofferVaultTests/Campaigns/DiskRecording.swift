@@ -15,11 +15,9 @@ struct DiskRecording {
     case synchronized(String)
     case renamed(String, String)
     case removed(String)
-    /// A line on the process's standard output.
     case said(String)
   }
 
-  /// How much survives of unsynchronized data.
   enum Keeping { case nothing, everything, chance }
 
   private(set) var events: [Event] = []
@@ -85,7 +83,6 @@ struct DiskRecording {
     return path
   }
 
-  /// Whether a file of this name was made and still exists.
   private func isThere(_ path: String) -> Bool {
     for event in events.reversed() {
       switch event {
@@ -162,7 +159,7 @@ private struct Fields {
   }
 }
 
-/// A disk with a cache: each file and folder after a power loss, and the data not yet synchronized.
+/// A disk with a cache: durable content, and data not yet synchronized.
 private struct Disk {
   private enum Change {
     case write(Int, Data)
@@ -276,7 +273,6 @@ private struct Disk {
     }
   }
 
-  /// Keeps a change, sectors of it, or nothing.
   private static func apply<Random: RandomNumberGenerator>(
     _ change: Change, to bytes: inout Data, _ keeping: DiskRecording.Keeping, _ random: inout Random
   ) {

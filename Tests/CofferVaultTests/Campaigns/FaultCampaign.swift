@@ -9,12 +9,10 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Kills a process at a system call, or fails the call, during each kind of change. Afterwards acknowledged changes are
-/// there, the vault is the old or the new one, `verify` is clean, the pins report nothing, the next write works, and no file
-/// holds plaintext.
+/// Kills a process at a system call, or fails the call, during each kind of change. Acknowledged changes survive, the vault
+/// is the old or the new one, `verify` and the pins report nothing, the next write works, and no file holds plaintext.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct FaultCampaign {
-  /// The observable state of a vault before and after a step.
   struct Facts: Equatable {
     /// Newest first.
     var target = ["present old plaintext", "former backup plaintext"]
@@ -68,8 +66,6 @@ struct FaultCampaign {
     "tampered", "damaged", "rolledBack", "forked", "replaced", "wrongSecret", "notAVault", "newerFormat",
   ]
 
-  /// A folder with a vault, a backup of it, pins and a key file.
-  ///
   /// - Parameter withRollbackJournal: whether the vault has no write-ahead log, as on a network file system.
   static func prepared(withRollbackJournal: Bool = false) throws -> KeptFiles {
     let place = try TemporaryVault()
@@ -92,7 +88,7 @@ struct FaultCampaign {
     return try KeptFiles(place.folder)
   }
 
-  /// Another vault with the same items, but the target has another name and value and no field.
+  /// Another vault with the same items, except the target's name, value and field.
   private static func changedElsewhere(_ vault: borrowing UnlockedVault, _ place: TemporaryVault) throws {
     let other = try UnlockedVault.create(at: place.path.appending(suffix: ".other"), with: TemporaryVault.credentials())
     _ = try other.merge(vault)
@@ -147,7 +143,7 @@ struct FaultCampaign {
       let found = try facts(step.name)
       guard found == step.new || (found == Facts() && step.name != "init") else { return "NEITHER OLD NOR NEW: \(found)" }
       guard found == step.new || !end.isAcknowledged else { return "ACKNOWLEDGED AND LOST" }
-      // A process that failed has reported that nothing changed, unless it reported that this is unknown.
+      // A process that failed has reported that nothing changed, or that this is unknown.
       if end.isFailure, found == step.new, step.name != "init", !end.output.contains("refused outcomeUnknown") {
         return "REFUSED AND DONE"
       }
@@ -200,8 +196,7 @@ struct FaultCampaign {
     }
   }
 
-  /// Runs `body` for each step. If a lock is never free, SQLite waits some ten seconds, so the long form has a bench for
-  /// each step.
+  /// The long form has a bench for each step: if a lock is never free, SQLite waits some ten seconds.
   private func forEachStep(
     _ title: String, of steps: [(name: String, new: Facts)] = Self.steps, withRollbackJournal: Bool = false,
     killed: Bool = false, _ body: @escaping @Sendable (Bench, (name: String, new: Facts)) throws -> Void
@@ -219,7 +214,7 @@ struct FaultCampaign {
     if killed { #expect(tallies.all.count(of: "killed") > 0) }
   }
 
-  /// All cases in the long form; `few` in the short form, others for each step.
+  /// All cases in the long form; `few` otherwise, different for each step.
   private static func chosen<Case>(_ cases: [Case], few: Int, _ step: String) -> [Case] {
     guard !Campaign.isLong else { return Campaign.cases(cases.count, short: 1).map { cases[$0] } }
     var random = Random(seed: UInt64(step.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
@@ -259,7 +254,7 @@ struct FaultCampaign {
     }
   }
 
-  /// A rollback journal's commit is done when the journal is gone, and may then be reported as failed.
+  /// A rollback journal's commit may be reported as failed after the journal is gone.
   @Test func `a system call fails beside a rollback journal`() throws {
     let steps = Self.steps.filter { ["set", "delete", "rotate"].contains($0.name) }
     try forEachStep("failing system calls beside a rollback journal", of: steps, withRollbackJournal: true) { bench, step in
@@ -270,7 +265,7 @@ struct FaultCampaign {
         try bench.reset(for: step.name)
         bench.judge(step, try tool.run(.inputOutput, at: call), "input or output fails", "\(call.name) \(call.number)")
       }
-      // Each sync and each removal: a commit can be in doubt only there.
+      // A commit can be in doubt only at a sync or removal.
       for call in points where ["fsync", "fdatasync", "unlink"].contains(call.name) {
         try bench.reset(for: step.name)
         bench.judge(step, try tool.run(.inputOutput, at: call), "a sync or removal fails", "\(call.name) \(call.number)")
@@ -278,7 +273,7 @@ struct FaultCampaign {
     }
   }
 
-  /// A file size limit cuts the write that crosses it short, wherever that is, and fails later writes.
+  /// A file size limit cuts the write that crosses it short, and fails later ones.
   @Test func `a write is short`() throws {
     try forEachStep("short writes") { bench, step in
       let tool = TracedTool(bench.place, step.name)

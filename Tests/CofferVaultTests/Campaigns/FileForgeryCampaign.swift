@@ -7,7 +7,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultRows
 
-/// Files whose tables, trees, side files or whole content Coffer did not write.
 @Suite(.tags(.campaign), .wholeRun)
 struct FileForgeryCampaign {
   /// Objects that no vault has or lacks; SQLite runs such a schema without complaint.
@@ -92,7 +91,6 @@ struct FileForgeryCampaign {
     try #require(Int(forge.place.hex("SELECT rootpage FROM sqlite_schema WHERE name='\(table)'")))
   }
 
-  /// Whole files: older, forked, or another vault's.
   @Test func `older, forked and other files in the vault's place`() throws {
     let rounds = Campaign.size(short: 3, long: 150)
     let pinned = try PinnedVault(writes: 1)
@@ -128,7 +126,7 @@ struct FileForgeryCampaign {
     tally.report("whole files")
   }
 
-  /// SQLite deletes the file that a journal names at the first read. It must survive every reader.
+  /// SQLite deletes the file that a journal names at the first read. It must survive.
   @Test func `journals that name a bystander`() throws {
     let forge = try Forge(items: 2, versions: 1)
     var tally = Tally()

@@ -9,8 +9,8 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Readers of possibly hostile bytes get seeded mutations of valid ones. A reader never crashes, and would write accepted
-/// bytes identically, except extensions.
+/// Readers of hostile bytes get seeded mutations of valid ones. They never crash, and would write accepted bytes
+/// identically, except extensions.
 @Suite(.tags(.campaign), .wholeRun)
 struct FuzzCampaign {
   private static let runs = Campaign.size(short: 400, long: 1_000_000)
@@ -136,7 +136,7 @@ struct FuzzCampaign {
     }
   }
 
-  /// Rows with seals over arbitrary content: some need the key, others anybody can write.
+  /// Seals over arbitrary content: some need the key, others anybody can write.
   @Test func `rows of records`() throws {
     let sample = try SampleVault()
     let record = try sample.record(Array("value".utf8))
@@ -171,7 +171,7 @@ struct FuzzCampaign {
     }
   }
 
-  /// Whether `content` equals the written bytes, except an extension, which a later version defines.
+  /// Whether `content` equals the written bytes, except a later version's extension.
   private func isSame(_ written: [UInt8], _ content: [UInt8]) -> Bool {
     content.starts(with: written.dropLast(2)) && (content.count > written.count || content == written)
   }

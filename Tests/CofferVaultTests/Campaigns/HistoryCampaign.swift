@@ -10,10 +10,9 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Random changes of items, fields and their history, made in a vault and in a model without tables and seals.
+/// Random changes of items, fields and their history in a vault and in a model without tables and seals.
 @Suite(.tags(.campaign), .wholeRun)
 struct HistoryCampaign {
-  /// The expected state of the names.
   private struct Model {
     struct Content: Equatable {
       var value: String

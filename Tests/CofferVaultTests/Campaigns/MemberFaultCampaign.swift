@@ -8,12 +8,11 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A process that dies or runs out of space while it restores over a newer key, goes back to an older one, or first sees a
-/// vault by an invitation. Afterwards the vault is the old or the new one, the command can be repeated, a removed slot opens
-/// only a vault to which its return was allowed, and the pins report nothing.
+/// A process dies or runs out of space while it restores over a newer key, goes back to an older one, or first sees a vault
+/// by an invitation. The vault is the old or the new one, the command can be repeated, a removed slot returns only with
+/// consent, and the pins report nothing.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct MemberFaultCampaign {
-  /// The command, and the files that it finds.
   private enum Step: String, CaseIterable, Sendable {
     /// A backup from before a removal, over the vault as it is.
     case restore
@@ -25,7 +24,6 @@ struct MemberFaultCampaign {
     case join
 
     var bringsBack: Bool { self == .restoreOlder || self == .repairOlder }
-    /// Answers of opening before the step.
     var before: Set<String> {
       switch self {
       case .restore: ["old plaintext, epoch 2"]
@@ -34,7 +32,7 @@ struct MemberFaultCampaign {
       case .join: ["old plaintext, epoch 2"]
       }
     }
-    /// Answers after it. If the pin got the new key and the vault did not, the next try takes the epoch after that one.
+    /// If the pin got the new key and the vault did not, the next try takes the epoch after that one.
     var after: Set<String> {
       switch self {
       case .restore: ["backup plaintext, epoch 3"]
@@ -46,7 +44,7 @@ struct MemberFaultCampaign {
 
   private static var target: ItemName { ItemName(sealed: "svc", "target") }
 
-  /// A vault of epoch 2, after a slot was removed, with pins and a backup of epoch 1, prepared for `step`.
+  /// A vault of epoch 2 for `step`, after a slot was removed, with pins and a backup of epoch 1.
   private static func prepared(_ step: Step) throws -> (files: KeptFiles, removed: [UInt8]) {
     let place = try TemporaryVault()
     _ = try place.keyFile()
@@ -157,7 +155,6 @@ struct MemberFaultCampaign {
     if killed { #expect(tallies.all.count(of: "killed") > 0) }
   }
 
-  /// Some of `calls`, others for each step; all in the long form.
   private static func chosen(_ calls: [TracedTool.Call], _ step: Step) -> [TracedTool.Call] {
     guard !Campaign.isLong else { return Campaign.cases(calls.count, short: 1).map { calls[$0] } }
     var random = Random(seed: step.rawValue.utf8.reduce(11) { $0 &* 31 &+ UInt64($1) })

@@ -7,7 +7,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A process's memory after it used and locked a vault, and behavior with too little memory.
 @Suite(.tags(.campaign, .process), .wholeRun)
 struct MemoryCampaign {
   /// 32 bytes that exist nowhere else.
@@ -53,7 +52,7 @@ struct MemoryCampaign {
     tally.report("canaries in memory")
   }
 
-  /// The command line's own process, held at its last system call, after its output has left through the pipe.
+  /// The command line's own process, held at its last system call, after its output.
   @Test func `the command that prints a value has wiped it before it ends`() throws {
     try Tracing.need()
     let coffer = URL(filePath: TracedTool.path).deletingLastPathComponent().path + "/coffer"
@@ -120,7 +119,6 @@ struct MemoryCampaign {
     return line
   }
 
-  /// With limited address space and locked memory a command succeeds or fails with a named error; it never crashes.
   @Test func `too little memory is a named error and never a crash`() throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/prlimit") else { try Test.skip(without: "prlimit") }
     let kept = try FaultCampaign.prepared()
@@ -166,7 +164,7 @@ struct MemoryCampaign {
   }
 }
 
-/// All of a process's readable memory. A tracer reads everything that is mapped, guarded pages too.
+/// All of a process's memory that a tracer can read, guarded pages too.
 struct ProcessMemory {
   private let regions: [Data]
   var bytes: Int { regions.reduce(0) { $0 + $1.count } }

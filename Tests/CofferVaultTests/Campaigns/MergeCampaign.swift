@@ -12,7 +12,6 @@ import Testing
 /// Two copies of a vault, changed at random under different clocks, and merged into each other.
 @Suite(.tags(.campaign), .wholeRun)
 struct MergeCampaign {
-  /// Two vaults, and a copy of each from before the merge.
   private final class Bench {
     let pair: MergedPair, copies: MergedPair
     let home: MergedHome
@@ -36,7 +35,6 @@ struct MergeCampaign {
         let what = try isHere ? RandomHistory.change(pair.here, step, &random) : RandomHistory.change(pair.there, step, &random)
         if !isHere { home.now -= ahead }
         tally.add("changes", what)
-        // An occasional merge in between.
         if step % 13 == 0 { _ = try pair.mergeHere(keeping: 20) }
       }
       places = try [home.here.copy(), home.there.copy()]
@@ -44,7 +42,6 @@ struct MergeCampaign {
     }
   }
 
-  /// Current, previous and deleted values.
   private static func known(_ vault: borrowing UnlockedVault) throws -> Set<String> {
     var values: Set<String> = []
     try vault.forEachItem(withFields: true) { _, form in values.insert(text(form) ?? "nothing") }
@@ -58,7 +55,6 @@ struct MergeCampaign {
     return values.union(former)
   }
 
-  /// Each item's expected value by id, from both vaults.
   private static func expected(_ pair: MergedPair) throws -> [UUID: String] {
     var mine: [UUID: VaultItem] = [:], expected: [UUID: String] = [:]
     for item in try pair.here.list() { mine[item.id] = item }
@@ -84,7 +80,6 @@ struct MergeCampaign {
     tally.add("merges", report.conflicts.isEmpty ? "without a conflict" : "with conflicts")
     guard report.leftOut.isEmpty, try pair.there.status().generation == untouched else { return "the other vault changed" }
     let found = try pair.here.contents()
-    // Both directions from the same start.
     guard try found == copies.there.contents() else { return "\(found) here, \(try copies.there.contents()) there" }
     for item in try pair.here.list() {
       guard let value = expected[item.id], try text(pair.here.get(item.name)) != value else { continue }

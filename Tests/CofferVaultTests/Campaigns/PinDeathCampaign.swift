@@ -53,9 +53,8 @@ struct PinDeathCampaign {
     tally.report("killed between commit and pin")
   }
 
-  /// A backup of an epoch older than the pin's, and a vault rebuilt with such a header. The restored one comes from the
-  /// pin's key. The rebuilt one does not, so the pin's two records get its key before the commit: at whichever write the
-  /// process dies, the pin refuses nothing committed so.
+  /// The restored vault comes from the pin's key. The rebuilt one does not, so the pin's two records get its key before the
+  /// commit: at whichever write the process dies, the pin refuses nothing committed so.
   @Test(arguments: ["restore", "rebuild"]) func `what goes back behind the pin's key is accepted once committed`(
     step: String
   ) throws {

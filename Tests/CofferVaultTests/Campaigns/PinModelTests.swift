@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVaultFormat
 
 /// The model of a machine's memory of a vault agrees with the code in both directions: see `Tests/Models`. The pin is real;
-/// the vault is the state that a transaction would read, and one caller makes the steps of all processes.
+/// one caller makes the steps of all processes.
 @Suite(.serialized, .tags(.campaign), .wholeRun)
 struct PinModelTests {
   /// Seven commits, two deaths, and two copies that are put back.
@@ -41,7 +41,6 @@ struct PinModelTests {
       return calls
     }
 
-    /// Makes `step` of `process`, and returns the resulting step.
     func make(_ step: String, by process: Int) throws -> String {
       switch step {
       case "read": try watch(process).read()
@@ -126,7 +125,7 @@ struct PinModelTests {
 
   private enum Stand { case idle, read, readAgain, begun, failed, seen, ready, made }
 
-  /// Random steps of three processes, and copies, in any order that the vault's lock allows, with their results.
+  /// Random steps of three processes, and copies, in any order that the lock allows, with their results.
   private static func record(_ random: inout Random) throws -> [Spin.Step] {
     let stage = try Stage()
     var record: [Spin.Step] = []

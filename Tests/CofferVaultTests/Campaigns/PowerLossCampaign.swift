@@ -8,12 +8,10 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Power loss at any moment of a vault's life. All writes to the disk are recorded, and replayed as a disk may have them
-/// afterwards: synchronized data is there; of the rest any writes, torn at 512 bytes, and a prefix of the name changes. Then
-/// the vault is opened.
+/// Power loss at any moment of a vault's life, replayed from recorded writes: synchronized data is there; of the rest any
+/// writes, torn at 512 bytes, and a prefix of the name changes.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct PowerLossCampaign {
-  /// The acknowledged state at some moment.
   struct Known: Equatable {
     var exists = false
     var items: [Int: Int] = [:]
@@ -38,7 +36,6 @@ struct PowerLossCampaign {
       case "backup": hasBackup = true
       case "restored":
         items = rounds[numbers[0]] ?? [:]
-        // The slots stay those of the replaced vault.
         epoch += 1
       default: break
       }
@@ -119,7 +116,6 @@ struct PowerLossCampaign {
     }
   }
 
-  /// A backup is there whole or not at all.
   private func checkBackup(_ place: TemporaryVault, _ before: Known) throws(StoreError) {
     let backup = place.path.appending(suffix: ".backup")
     guard try Stat.ofLink(backup) != nil else {

@@ -26,7 +26,6 @@ enum RandomHistory {
     names.randomElement(using: &random) ?? RandomHistory.names[0]
   }
 
-  /// Present items and fields.
   private static func present(_ vault: borrowing UnlockedVault) throws -> [ItemName] {
     var found: [ItemName] = []
     try vault.forEachItem(withFields: true) { item, _ in found.append(item.name) }
@@ -91,8 +90,6 @@ enum RandomHistory {
       outcomes.append(kind { try one.remove(renamed, keptUntil: .distantFuture) })
       return told("both made it", outcomes)
     case 1:
-      // One makes an item whose name the other gives to another one, and knows the previous item with the number that a
-      // merge gives.
       let item = ItemName(sealed: "svc", ["d", "e"].randomElement(using: &random) ?? "d")
       let numbered = ItemName(sealed: item.service, "\(item.account) (2)")
       outcomes.append(kind { try one.set(value, for: item) })

@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Vaults with rows swapped, deleted, doubled, or taken from another vault or the vault's own past. To SQLite all are valid.
+/// Vaults with rows swapped, deleted, doubled, or taken from another vault or its own past. To SQLite all are valid.
 @Suite(.tags(.campaign), .wholeRun)
 struct RowForgeryCampaign {
   /// Works through `cases` on as many threads as the machine can spare.
@@ -77,7 +77,7 @@ struct RowForgeryCampaign {
     for old in forge.older {
       let asked = forge.items([old.item])
       let now = forge.rows[old.item]
-      // All of the last commit: the whole vault rolled back, which only a pin detects; see the whole files.
+      // All of the last commit: the whole vault rolled back, which only a pin detects.
       let isLast = old.state == forge.older.last?.state
       for (group, sql) in [
         ("an older row", old.row.put),

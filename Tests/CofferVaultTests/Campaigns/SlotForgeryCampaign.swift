@@ -14,10 +14,9 @@ import Testing
 struct SlotForgeryCampaign {
   private static let name = ItemName(sealed: "svc", "a")
   private static let items = [name: "value"]
-  /// A carefully edited slot looks like a wrong secret; anything the format can detect is damage.
+  /// A carefully edited slot looks like a wrong secret; anything detectable is damage.
   private static let refusals: Set<String> = ["tampered", "wrongSecret", "damaged", "newerFormat"]
 
-  /// A vault with a slot of every kind, with minimal passphrase costs.
   private func prepared() throws -> (place: TemporaryVault, header: [UInt8]) {
     let place = try TemporaryVault()
     let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), cost: .testing)
@@ -149,7 +148,7 @@ struct SlotForgeryCampaign {
           })
         try kept.put(into: place.folder)
         try place.attack(put(joined(head, edited, sealed)))
-        // With the key file the cost does not matter, and the header's seal reports it; with the passphrase the slot does.
+        // With the key file only the header's seal reports the cost; with the passphrase the slot does.
         tally.add("with the key file", place.answer(Self.items), allowed: ["tampered", "damaged"], "\(passes)/\(mebibytes)")
         let isCheap = passes <= 3 && mebibytes <= 16
         let isLegal = 1...64 ~= passes && 8...2_048 ~= mebibytes && passes * mebibytes <= 16_384

@@ -9,14 +9,12 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Counts of cases by class and outcome.
 struct Tally: Sendable {
   private(set) var counts: [String: [String: Int]] = [:]
   private(set) var failures: [String] = []
 
   mutating func add(_ group: String, _ outcome: String) { counts[group, default: [:]][outcome, default: 0] += 1 }
 
-  /// Adds a case, and notes it if its outcome is not one of `allowed`.
   mutating func add(_ group: String, _ outcome: String, allowed: Set<String>, _ what: @autoclosure () -> String) {
     add(group, outcome)
     if !allowed.contains(outcome) { failures.append("\(group): \(outcome): \(what())") }
@@ -47,7 +45,6 @@ struct Tally: Sendable {
   }
 }
 
-/// Kept copies of a vault's files.
 struct KeptFiles: Sendable {
   let files: [String: Data]
 
@@ -93,13 +90,12 @@ extension StoreError {
 }
 
 extension TemporaryVault {
-  /// The key file that opens every campaign's vault needs no passphrase.
+  /// Needs no passphrase.
   func answer(
     _ expected: [ItemName: String], _ options: VaultOptions = .withoutPins, verifying: Bool = true
   ) -> String {
     do throws(StoreError) {
       let vault = try unlocked(options)
-      // Everything is read, even after a first refusal: never a wrong value.
       var refusal: StoreError?
       for (name, value) in expected {
         do throws(StoreError) {

@@ -42,7 +42,6 @@ struct TracedTool {
   private var log: String { folder.string + ".strace" }
   var environment: [String: String] { Self.environment(pins: folder.appending("pins")) }
 
-  /// The environment of a tool that keeps pins in that folder.
   static func environment(pins: FilePath) -> [String: String] {
     Sanitizing.environment.merging(["COFFER_TEST_PINS": pins.string, "SWIFT_BACKTRACE": "enable=no"]) { $1 }
   }
@@ -55,7 +54,6 @@ struct TracedTool {
     let following: [String: Int]
   }
 
-  /// Those of `calls` from the tool's first mention of the folder on.
   func points(of calls: String) throws -> [Call] {
     let end = try run("/usr/bin/strace", ["-f", "-o", log, "-e", "trace=\(calls)", Self.path] + arguments)
     defer { unlink(log) }

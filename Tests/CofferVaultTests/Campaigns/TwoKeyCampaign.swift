@@ -9,14 +9,14 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A slot whose own box the AEAD opens under the keys of two passphrases. With such slots one guess could test many
-/// passphrases; the commitment binds the box to one.
+/// A slot whose own box the AEAD opens under two passphrases' keys. With such slots one guess could test many passphrases;
+/// the commitment binds the box to one.
 @Suite(.tags(.campaign, .process), .wholeRun)
 struct TwoKeyCampaign {
   private static let name = ItemName(sealed: "svc", "a")
   private static let passphrases = ["one", "two"]
 
-  /// A passphrase slot as its owner could have made it: valid under the first passphrase, with a ciphertext that opens under
+  /// A passphrase slot as its owner could have made it: valid under the first passphrase, but its ciphertext opens under
   /// both.
   private struct TwoKeySlot {
     let frame: SlotFrame

@@ -7,7 +7,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Full folders and folders without write permission give named errors, and a readable vault is read.
 @Suite(.tags(.root, .kill, .process), .defaultRun)
 struct UnwritableCampaign {
   private static let name = ItemName(sealed: "svc", "a")
@@ -71,7 +70,7 @@ struct UnwritableCampaign {
     #expect(kind { _ = try unlock(path, pins) } == .rolledBack)
   }
 
-  /// A pin that cannot be written is a warning; one that cannot be compared is an error.
+  /// A pin that cannot be written is a warning; one that cannot be read is an error.
   @Test func `pins that cannot be written are a warning`() throws {
     let disk = try MountedFolder(kibibytes: 1024)
     let home = try TemporaryVault()
@@ -82,7 +81,6 @@ struct UnwritableCampaign {
     try vault.set(form("new"), for: Self.name)
     #expect(try vault.pinStatus() == .notWritten)
     #expect(text(try unlock(path, disk.folder.appending("pins")).get(Self.name)) == "new")
-    // Without any pin ever written, nothing can be compared, and that is reported.
     let first = try unlock(path, disk.folder.appending("other"))
     #expect(text(try first.get(Self.name)) == "new")
     #expect(try first.pinStatus() == .notWritten)
@@ -120,7 +118,7 @@ struct UnwritableCampaign {
     let path = try created(place.folder, place.folder.appending("pins"))
     // The other user must reach the tool.
     let tool = place.folder.string + ".tool"
-    // By another program: a child may still hold a file that this process writes, and a file open for writing cannot be run.
+    // By another program: a child may still hold a file written here, and such a file cannot be run.
     let copying = try Process.run(URL(filePath: "/bin/cp"), arguments: [TracedTool.path, tool])
     copying.waitUntilExit()
     defer { unlink(tool) }
@@ -150,7 +148,6 @@ struct UnwritableCampaign {
 private final class MountedFolder {
   let folder: FilePath
 
-  /// Skips the test if mounting is forbidden, as in most containers.
   init(kibibytes: Int) throws {
     folder = FilePath("/tmp/coffer-mount-\(UInt64.random(in: .min ... .max))")
     try #require(mkdir(folder.string, 0o700) == 0)

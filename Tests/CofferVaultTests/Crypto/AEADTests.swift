@@ -20,7 +20,6 @@ import Testing
     return box
   }
 
-  /// The message; nil if the box does not open.
   static func open(_ box: [UInt8], _ key: HexBytes, _ nonce: Nonce24, _ ad: HexBytes) -> [UInt8]? {
     guard box.count >= AEAD.tagBytes else { return nil }
     var message = [UInt8](repeating: 0, count: box.count - AEAD.tagBytes)

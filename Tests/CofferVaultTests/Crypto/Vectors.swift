@@ -60,7 +60,6 @@ struct HexBytes: Decodable, Equatable, ExpressibleByStringLiteral {
 }
 
 extension SecretBytes {
-  /// For test secrets.
   init(_ bytes: [UInt8]) throws {
     self = try bytes.span.bytes.withUnsafeBytes { (bytes) throws(SecretMemoryError) in try SecretBytes(copying: bytes) }
   }

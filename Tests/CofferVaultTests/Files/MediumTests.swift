@@ -9,11 +9,10 @@ import Testing
 @testable import CofferVaultRows
 
 #if os(Linux)
-  /// A small file system of its own, which only root can mount.
+  /// A small file system of its own, which only root can mount; without it the test is skipped.
   private final class SmallDisk {
     let folder: FilePath
 
-    /// Skips the test if mounting is forbidden, as in most containers.
     init(kibibytes: Int) throws {
       folder = FilePath("/tmp/coffer-disk-\(UInt64.random(in: .min ... .max))")
       try #require(mkdir(folder.string, 0o700) == 0)

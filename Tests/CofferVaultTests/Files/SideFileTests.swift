@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test func `a side file that goes while it is looked at is not there`() throws {
-    // SQLite removes them at its last close: between the name look-up and the examination of the file, it loses its name.
+    // SQLite removes them at its last close, between the name look-up and the file's examination.
     let isOver = Atomic<Bool>(false), side = fixture.side("-shm"), ended = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
       while !isOver.load(ordering: .relaxed) {

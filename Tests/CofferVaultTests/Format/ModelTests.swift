@@ -60,7 +60,6 @@ struct Model: Decodable {
     return try Subkeys(of: VaultKey(opened: key.secret(), part: "key"), vault: vault, epoch: epoch)
   }
 
-  /// Only the secrets for a slot of `kind`.
   func credentials(for kind: SlotKind) throws -> Credentials {
     var credentials = Credentials()
     if kind.takesPassphrase { credentials.passphrase = try SecretBytes(passphrase) }

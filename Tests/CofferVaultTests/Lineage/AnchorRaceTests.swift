@@ -194,7 +194,6 @@ import Testing
     // The slot that it was about to lose is still its own.
     try rotateInVain(vault, dropping: vault.view.slot.id)
     #expect(try value() == "genuine" && vault.view.slot.key.bytes.revealed == held)
-    // Another process has changed the key meanwhile.
     try rotateInVain(vault)
     try world.place.unlock().rotate()
     #expect(try value() == "genuine" && vault.view.keys.epochMark.epoch == MemberVault.removal + 1)

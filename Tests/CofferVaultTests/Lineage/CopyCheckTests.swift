@@ -9,7 +9,6 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Genuine and forged copies of a vault are merged into it or imported.
 @Suite struct CopyCheckTests {
   private let world: MemberVault
   private let other: TemporaryVault
@@ -18,7 +17,6 @@ import Testing
     other = try TemporaryVault()
   }
 
-  /// A copy of the vault at `epoch` in another place.
   private func copy(_ epoch: UInt64) throws -> UnlockedVault {
     try #require(world.files[Int(epoch) - 1].files["vault.sqlite"]).write(to: URL(fileURLWithPath: other.path.string))
     chmod(other.path.string, 0o600)

@@ -10,9 +10,7 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Knowledge that a recipient needs before trusting a vault; every known fact is checked.
 @Suite struct FirstUseTests {
-  /// A vault of an identity that has several.
   private final class Shared {
     let place: TemporaryVault
     let invitation: Invitation

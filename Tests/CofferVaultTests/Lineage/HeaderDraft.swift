@@ -45,7 +45,7 @@ struct LineageEntry: Sendable {
   }
 }
 
-/// A header written from all its parts by the layout alone: numbers, orders and lists stay as given.
+/// A header written by the layout alone: numbers, orders and lists stay as given.
 struct HeaderDraft {
   var vault: VaultSalt
   var epoch: UInt64
@@ -90,7 +90,6 @@ struct HeaderDraft {
 extension SealedSlot {
   var encoded: [UInt8] { ByteWriter.bytes(encodedCount) { write(to: &$0) } }
 
-  /// The slot with `key` sealed to it, given its W.
   func sealed(_ key: EpochKey, epoch: UInt64? = nil, mix: [UInt8]? = nil) throws -> SealedSlot {
     let place = SlotPlace(vault: key.vault)
     let vaultKey = try key.key()

@@ -60,7 +60,7 @@ struct LargestHeaderTests {
     return try empty.sealed(key)
   }
 
-  /// A slot of a random recipient: points are not checked to be on the curve, and a rotation seals to each.
+  /// A random recipient's slot: points are not checked to be on the curve, and a rotation seals to each.
   private static func recipient(_ number: Int, _ key: PublicKey32) throws -> SealedSlot {
     let publicKey = try #require(PublicKey32(SecretBytes.random(32).revealed))
     let frame = SlotFrame(id: .random(), kind: .recipient, cost: nil, salt: .zero, publicKey: publicKey)

@@ -8,8 +8,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Whole vaults under a forger's keys replace a genuine one that every reader knows from elsewhere. Forgers are outsiders
-/// who never had a key, and a removed member.
+/// Forged vaults replace a genuine one that every reader knows from elsewhere. Forgers are outsiders and a removed member.
 @Suite(.tags(.campaign), .wholeRun)
 struct LineageForgeryCampaign {
   enum Forger: String, CaseIterable, Sendable {
@@ -88,7 +87,7 @@ struct LineageForgeryCampaign {
 
     private func expected(_ forgery: Forgery) -> String {
       let (role, epoch, now) = (forgery.role, forgery.epoch, MemberVault.removal)
-      // Without W nothing can be sealed to an owner's slot; without the held key nothing of its epoch opens.
+      // Without W nothing can be sealed to an owner's slot; without the held key nothing opens.
       let sealsBox = role.isRecipient || (forgery.forger == .former && role != .codeAlone)
       if role.isOpen {
         guard epoch >= now else { return "rolledBack" }
@@ -130,7 +129,6 @@ struct LineageForgeryCampaign {
       }
     }
 
-    /// A substitute for a secret that the forger does not know.
     private func guess(_ list: List, _ epoch: UInt64, _ known: [EpochKey]) -> LineageEntry? {
       switch list {
       case .nothing: nil

@@ -6,8 +6,8 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Random histories of a vault's key, with forks and left-out epochs, next to a model that knows each key's origin. The
-/// library makes the members' headers; others' are made by hand.
+/// Random histories of a vault's key, with forks and left-out epochs, and a model that knows each key's origin. The library
+/// makes the members' headers; others' are handmade.
 @Suite(.tags(.campaign), .wholeRun)
 struct LineageModelTests {
   private struct Node {
@@ -99,7 +99,7 @@ struct LineageModelTests {
     }
   }
 
-  /// Forgeries by a writer who knows the keys only up to one of the history, and the marks of all later ones.
+  /// Forgeries by a writer who knows the keys up to one epoch, and the marks of all later ones.
   private func judgeForgeries(_ history: History, _ random: inout Random, _ tally: inout Tally) throws {
     let newest = history.nodes.count - 1
     let own = history.nodes[newest].key.epoch
@@ -127,7 +127,6 @@ struct LineageModelTests {
     }
   }
 
-  /// A substitute for an unknown secret.
   private enum Fill: CaseIterable {
     case nothing, random, mark, neighbor
 

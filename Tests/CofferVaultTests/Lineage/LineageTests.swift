@@ -7,7 +7,6 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// A header's list of earlier epochs, and the comparison of its key with anchors.
 @Suite struct LineageTests {
   private let vault = VaultSalt.random()
 
@@ -106,7 +105,7 @@ import Testing
     #expect(refusal == (tooOld ? .contradicted(first.anchor(), .tooOld(most: Lineage.most)) : nil))
     #expect(refusal.map(\.kind) == (tooOld ? .forked : nil))
     if tooOld { #expect(refusal?.storeError().what.contains("more than 1024 times") == true) }
-    // A later anchor that holds stands for an earlier one in any order; one that fails is not excused by it.
+    // A later anchor that holds stands for an earlier one in any order, but does not excuse one that fails.
     if kept.contains(middle.epoch), middle.epoch > 1 {
       for anchors in [
         [first.anchor(), middle.anchor(.slot)], [middle.anchor(.slot), first.anchor()], [first.anchor(), own.anchor(.heldKey)],

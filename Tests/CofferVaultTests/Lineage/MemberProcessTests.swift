@@ -8,7 +8,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Two processes change members at once, and a third has the vault open.
 @Suite(.tags(.campaign, .process), .wholeRun)
 struct MemberProcessTests {
   @Test func `members changed by two processes at once are all as acknowledged, and who has the vault open follows`() throws {

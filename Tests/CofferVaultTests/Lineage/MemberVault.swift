@@ -9,9 +9,8 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A vault of a key file's owner and a recipient. Its key was changed three times, the last time to remove another
-/// recipient. It also has slots of a recovery code and of the key file's owner. The knowledge of each member, the removed
-/// one and outsiders is at hand.
+/// A vault of a key file's owner and a recipient, also with slots of a recovery code and of the key file's owner. Its key
+/// changed three times, the last time to remove another recipient.
 final class MemberVault {
   static let name = ItemName.sample
   static let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log"]
@@ -25,9 +24,7 @@ final class MemberVault {
   let memberIdentity: [UInt8]
   private(set) var keys: [EpochKey] = []
   private(set) var headers: [VaultHeader] = []
-  /// W of each slot that existed before the removal.
   private(set) var mixes: [SlotID: [UInt8]] = [:]
-  /// Whole files by epoch.
   private(set) var files: [KeptFiles] = []
   private let genuine: FilePath
 
@@ -122,7 +119,6 @@ final class MemberVault {
     try place.attack("ATTACH '\(genuine)' AS g; PRAGMA synchronous=OFF; BEGIN; \(copying) COMMIT;")
   }
 
-  /// Puts an attacker's whole vault there, with a value of theirs.
   func put(_ header: [UInt8], under key: EpochKey) throws { try place.put(header, under: key, Self.name, "forged") }
 }
 
@@ -215,8 +211,8 @@ final class Onlooker {
 }
 
 extension TemporaryVault {
-  /// Puts a whole vault under `key` there: with `header`, as many replicas as a state can name, a generation far above any
-  /// seen, and one item.
+  /// Puts a whole vault under `key` there: with `header`, the most replicas of a state, a generation far above any seen, and
+  /// one item.
   func put(_ header: [UInt8], under key: EpochKey, _ name: ItemName, _ text: String) throws {
     let keys = try key.subkeys()
     let value = Array(text.utf8)

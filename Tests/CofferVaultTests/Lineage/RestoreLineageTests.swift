@@ -54,7 +54,6 @@ import Testing
       with: credentials(opener), options: options, replacing: replacing, acceptingOlderKey: accepting)
   }
 
-  /// Why a restore is refused; it must change nothing.
   private func refusal(
     _ backup: FilePath, _ opener: Opener, _ options: VaultOptions, accepting: Bool = false,
     _ location: SourceLocation = #_sourceLocation
@@ -103,7 +102,6 @@ import Testing
       #expect(held.answer() == "genuine")
       #expect(try world.place.unlock().status().epoch == MemberVault.removal + UInt64(round) + 1)
     }
-    // The labels and the floor are the current ones.
     #expect(try world.place.unlock().slots().map(\.label).sorted() == ["", "code", "ours", "raised later"])
     // The vault before the restores is an older one now.
     try world.putBack()
@@ -130,10 +128,10 @@ import Testing
       let (header, key) = try world.forged(epoch, byMember: byMember)
       for (opener, folder) in [(Opener.owner, pins), (.recipient, others)] {
         try world.put(header, under: key)
-        // The removed member would be back, and nothing this old proves a key that only a recipient opens.
+        // The removed member would return, and nothing this old proves a key that only a recipient opens.
         #expect(try refusal(backup(3), opener, options(folder)) == (opener == .owner ? .rolledBack : .unproven))
       }
-      // With consent, the backup's own slots return, for a new epoch above all known ones and never the forger's number.
+      // With consent, the backup's own slots return, for a new epoch above all known ones.
       let report = try restore(backup(3), .owner, options(pins), accepting: true)
       #expect(Set(report.returnedSlots.map(\.summary.id)) == ids(world.headers[0]))
       #expect(try slots() == ids(world.headers[0]))
@@ -145,13 +143,13 @@ import Testing
       try FileManager.default.removeItem(atPath: pins.string)
       #expect(try answer(pins, .owner) == "genuine")
     }
-    // A backup of the removal's epoch or later proves a key that the member does not know, even if nothing else does.
+    // A backup of the removal's epoch or later proves a key that the member does not know.
     let (header, key) = try world.forged(MemberVault.removal + 1, byMember: true)
     try world.put(header, under: key)
     #expect(try refusal(backup(MemberVault.removal), .owner, options(nil)) == .forked)
     try world.put(header, under: key)
-    // The vault there claims to be newer. It opens, but the pin finds that it does not come from the backup's key: no newer
-    // key is known, and no consent is asked.
+    // The vault claims to be newer and opens, but its key does not come from the backup's: no newer key is known, and no
+    // consent is needed.
     #expect(try restore(backup(MemberVault.removal), .owner, options(pins)).returnedSlots.isEmpty)
     try expectNoSlotOfTheAttacker()
     #expect(try answer(pins, .owner) == "genuine" && answer(others, .recipient) == "genuine")
@@ -168,7 +166,6 @@ import Testing
       }
     }
     #expect(try answer(pins, .owner) == "genuine")
-    // A header that nothing opens.
     let (header, key) = try world.forged(MemberVault.removal + 1, byMember: false)
     try world.put(header, under: key)
     let unopened = try said(MemberVault.removal, options(pins))
@@ -231,7 +228,7 @@ import Testing
   @Test func `what stands there may be damaged, another vault, or older than the backup`() throws {
     #expect(try answer(pins, .owner) == "genuine" && answer(others, .recipient, MemberVault.removal) == "genuine")
     let newest = try backup(MemberVault.removal)
-    // Damaged: the newest epoch's backup needs no consent, and it alone allows an older one.
+    // Damaged: the newest epoch's backup needs no consent, but alone allows an older one.
     let damage = "UPDATE header SET bytes=zeroblob(440); UPDATE header_copy SET bytes=zeroblob(440)"
     try world.place.attack(damage)
     #expect(try refusal(backup(3), .owner, options(pins)) == .rolledBack)

@@ -9,14 +9,14 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Anchors older than a removal cannot detect the removed member's vault; a newer one next to them can.
+/// Anchors older than a removal cannot detect the removed member's vault; a newer one can.
 @Suite struct StatedLimitTests {
   private let world: MemberVault
   init() throws { world = try MemberVault() }
 
   private var pins: FilePath { world.place.folder.appending("pins") }
 
-  /// The removed member's vault: sealed to every slot, with the secrets of all epochs known to the member.
+  /// The removed member's vault: sealed to every slot, with all epoch secrets that the member knows.
   private func forge(_ epoch: UInt64) throws {
     let key = try EpochKey(world.vault, epoch)
     var draft = HeaderDraft(vault: world.vault, epoch: epoch)

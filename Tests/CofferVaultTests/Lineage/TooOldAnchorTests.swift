@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Anchors older than a full header's list need one proof together.
+/// Anchors older than a full header's whole list: their proof is sought from all anchors together.
 @Suite struct TooOldAnchorTests {
   private let world: MemberVault
   private let proven: EpochKey
@@ -39,9 +39,7 @@ import Testing
     let old = world.invitation(2)
     let error = try expect(.forked) { _ = try unlock(.withoutPins) }
     #expect(error.what.contains("more than 1024 times"))
-    // A newer invitation from when the vault was opened.
     let invited = try unlock(VaultOptions(pins: pins, invitations: [invitation(proven)]))
-    // The pin, if nothing else is known.
     let pinned = try unlock(VaultOptions(pins: pins))
     for _ in 0..<2 {
       #expect(kind { try invited.check([old]) } == nil)

@@ -73,7 +73,6 @@ import Testing
         with: TemporaryVault.credentials(), options: pinned.options, replacing: replacing, acceptingOlderKey: acceptingOlderKey)
   }
 
-  /// Without a write-ahead log nobody reads a file that is being replaced.
   @Test(arguments: ["WAL", "DELETE"])
   func `every write acknowledged while a backup is restored is kept or stands in the restored vault`(mode: String) async throws {
     let (pinned, backup) = try prepared()
@@ -175,7 +174,6 @@ import Testing
     let place = pinned.place.path
     try pinned.replace(with: Data("no vault".utf8))
     try Data("its log".utf8).write(to: URL(filePath: place.string + "-wal"))
-    // Takes the moved log's name for every second of the test.
     let now = Date()
     for second in 0..<120 {
       let stamp = now.addingTimeInterval(Double(second)).formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))

@@ -10,13 +10,11 @@ import Testing
 @testable import CofferVaultRows
 
 /// Every order in which one machine's restores, writes and reads may reach the vault and its pin. The pin is real; the vault
-/// is the state that a transaction would read, and a lock that one writer holds.
+/// is a state, and a lock that one writer holds.
 @Suite(.tags(.campaign), .wholeRun)
 struct PinOrderTests {
-  /// A process's steps in order. `begin` takes the vault's lock, and `commit` releases it.
   enum Step { case read, look, begin, commit, pin }
 
-  /// One process, which may die before its last steps.
   struct Program {
     let isRestore: Bool
     let steps: [Step]
@@ -88,7 +86,6 @@ struct PinOrderTests {
   }
 }
 
-/// A process's state between steps.
 private struct Process {
   let isRestore: Bool
   let world: PinnedStates
@@ -173,7 +170,6 @@ private final class PinnedStates {
     try PinWatch(place.folder.appending("pins"), vault: salt, place: .file(place.path), accepting: accepting, calls: Self.calls)
   }
 
-  /// A reader's verdict on `state`.
   func check(_ state: VaultState) throws {
     try reader.read()
     try reader.check(state, key: .some(1))

@@ -33,10 +33,8 @@ final class PinnedVault {
   /// The kind that unlocking throws; nil if it opens.
   func refusal() throws -> StoreError.Kind? { kind { _ = try unlock() } }
 
-  /// The vault's bytes. It must not be open.
   func bytes() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: place.path.string)) }
 
-  /// Replaces the vault's file, as a user with access to the folder can.
   func replace(with bytes: Data) throws {
     for suffix in ["-wal", "-shm"] { unlink(place.path.string + suffix) }
     try bytes.write(to: URL(fileURLWithPath: place.path.string), options: [])

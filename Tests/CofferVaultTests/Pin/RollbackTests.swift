@@ -9,7 +9,6 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Whole files in the vault's place: valid, sealed with the right key, and wrong.
 @Suite struct RollbackTests {
   @Test func `a vault that moves on is never complained of`() throws {
     let pinned = try PinnedVault()
@@ -51,7 +50,6 @@ import Testing
     try pinned.write("here")
     let here = try pinned.bytes()
 
-    // Another machine, with its own memory, continues from the same file.
     try pinned.replace(with: common)
     let there = VaultOptions(pins: pinned.place.folder.appending("pins-there"))
     func write(_ text: String) throws {
@@ -127,7 +125,7 @@ import Testing
     #expect(text(try accepted.get(pinned.name)) == "written in the copy")
     _ = try accepted.lock()
     #expect(text(try unlock().get(pinned.name)) == "written in the copy")
-    // The vault's own pin is unchanged: nothing may replace the vault with the copy or its source.
+    // The vault's own pin is unchanged: neither the copy nor its source may replace the vault.
     #expect(try pinned.locked.pinMemory().seen == generation && pinned.refusal() == nil)
     try pinned.replace(with: old)
     #expect(try pinned.refusal() == .rolledBack)

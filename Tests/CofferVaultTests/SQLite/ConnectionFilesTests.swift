@@ -23,7 +23,7 @@ import Testing
 
   private func content(_ path: String) -> Data? { FileManager.default.contents(atPath: path) }
 
-  /// Opens the database without a check of its side files, as if the journal had come right after the check.
+  /// Opens the database as if the journal had come right after the check of the side files.
   private func readUnchecked() throws(StoreError) -> String {
     guard let file = try DatabaseFile.existing(fixture.vault) else { return "nothing there" }
     return try Connection(file).text("SELECT hex(bytes) FROM state")

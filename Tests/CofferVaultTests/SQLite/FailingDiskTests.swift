@@ -16,7 +16,7 @@ import Testing
     try fixture.create().close()
   }
 
-  /// SQLite takes it for a damaged file (vdbe.c), and a user who reads that restores a backup over a valid vault.
+  /// SQLite takes it for a damaged file (vdbe.c), and a user might restore a backup over a valid vault.
   @Test(arguments: ["WAL", "DELETE"]) func `a disk that fails while it is read is an error of the disk`(mode: String) throws {
     try fixture.attack("PRAGMA journal_mode=\(mode)")
     let below = FailingFileSystem()
@@ -57,7 +57,6 @@ import Testing
 /// The system's files under another name, with reads that fail on demand. Only one at a time.
 private final class FailingFileSystem {
   private static let failing = Mutex(false)
-  /// The methods of the system's files, with another read.
   private nonisolated(unsafe) static var methods = {
     let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
     methods.initialize(to: sqlite3_io_methods())

@@ -25,7 +25,7 @@ import Testing
   }
 
   /// A vault whose one record claims `claimed` bytes, over two pages that link to each other. The sparse file is just large
-  /// enough for SQLite to believe that.
+  /// enough for that.
   private func vaultWithACircle(of claimed: Int) throws {
     try fixture.create(records: 1).close()
     let number = try root("rec")
@@ -104,7 +104,7 @@ import Testing
     return bytes
   }
 
-  /// Most bytes that SQLite allocates during `body`, including those of other tests meanwhile.
+  /// Most bytes that SQLite allocates during `body` and parallel tests.
   private func memory(_ body: () throws -> Void) rethrows -> Int64 {
     _ = sqlite3_memory_highwater(1)
     let before = sqlite3_memory_used()

@@ -9,7 +9,6 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// A vault's record of transactions over two stores.
 @Suite struct OutcomeTests {
   private let place: TemporaryVault
   private let id = TransactionID.random()
@@ -129,7 +128,7 @@ import Testing
     }
   }
 
-  /// Nobody else writes the table while it is full, so a program that only settles must measure the time itself.
+  /// Nobody else writes the table while it is full, so the program must measure the time itself.
   @Test func `256 rows of a clock that was ahead make room a minute after the first refusal`() throws {
     let now = UInt64(Date().timeIntervalSince1970 * 1000)
     try place.attack(

@@ -115,7 +115,6 @@ func expectError(
 }
 
 extension VaultRows {
-  /// The result of `body` for the record at `index`; nil if there is none.
   func withRecord<Result>(
     at index: RecordIndex, in table: RecordTable = .present, _ part: RecordPart = .all,
     _ body: (borrowing RecordColumns) throws(StoreError) -> Result

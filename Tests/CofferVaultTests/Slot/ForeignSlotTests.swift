@@ -8,14 +8,13 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Slots of an unknown kind, made by another program.
 @Suite struct ForeignSlotTests {
   private let place: TemporaryVault
   private let name = ItemName(sealed: "s", "a")
 
   init() throws { place = try TemporaryVault() }
 
-  /// A vault with the key file's slot and foreign ones with own parts of these sizes; returns the foreign slots' secrets.
+  /// A vault with the key file's slot and foreign ones of these sizes; returns the foreign slots' secrets.
   private func made(_ sizes: [Int]) throws -> [[UInt8]] {
     let vault = try place.create()
     let (header, mix, bytes) = try vault.core.run { (vault) throws(StoreError) in
@@ -52,7 +51,6 @@ import Testing
     try place.unlock()
   }
 
-  /// Whether `secret` opens the vault's current key.
   private func opens(_ secret: [UInt8], _ vault: borrowing UnlockedVault) throws -> Bool {
     let bytes = try CofferVaultTests.secret(secret)
     let slotSecret = SlotSecret(bytes)

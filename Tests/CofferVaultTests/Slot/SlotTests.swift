@@ -117,7 +117,7 @@ private enum Offset {
     }
   }
 
-  /// A header of passphrase slots with an attacker's costs, so that their own boxes no longer open.
+  /// Passphrase slots with an attacker's costs, so that their own boxes no longer open.
   private func forged(
     _ costs: [PassphraseCost], of kind: SlotKind = .passphrase, beside genuine: SealedSlot?
   ) throws -> VaultHeader {
@@ -210,7 +210,7 @@ private enum Offset {
         continue
       }
     }
-    // Within bounds, a lowered or raised cost does not open: the slot is bound to its cost.
+    // A changed cost within bounds does not open: the slot is bound to it.
     let cheaper = try sample.edited(header) { $0[Offset.cost] = 2 }
     #expect(sample.failure(cheaper, try sample.credentials(.passphrase)) == .wrongSecret)
   }
@@ -302,7 +302,7 @@ private enum Offset {
     #expect(epoch == 2)
     #expect(isIntact)
     #expect(open.key.bytes.revealed == fresh.bytes.revealed)
-    // The old box in the new header does not open: a rotation cannot be undone slot by slot.
+    // A rotation cannot be undone slot by slot: the old box does not open.
     let stale = try sample.header([slot], [slot.id: mix], keys: keys)
     #expect(reopenFailure(&open, stale) == .tampered)
     #expect(open.key.bytes.revealed == fresh.bytes.revealed)
@@ -343,7 +343,7 @@ private enum Offset {
     var short = Credentials()
     short.identity = try SecretBytes(zeros: 31)
     #expect(sample.failure(header, short) == .damaged)
-    // A file that was not generated opens nothing and makes no slot on its own.
+    // A file that was not generated neither opens nor makes a slot on its own.
     #expect(sample.failure(header, Credentials(keyFile: try SecretBytes(zeros: 500))) == .wrongSecret)
     let photo = try SlotInputs(Credentials(keyFile: try SecretBytes(zeros: 500)))
     #expect(#expect(throws: StoreError.self) { try photo.kindToMake() }?.kind == .unfitSecret)

@@ -6,9 +6,9 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Whether comparing and searching leak secrets by time. Each gets two classes of inputs in random order: one constant, one
-/// random in each try. The long form judges, and needs a release build on a quiet core: `swift test -c release -Xswiftc
-/// -enable-testing`. The short form only runs the code.
+/// Whether comparing and searching leak secrets by time. Each gets constant and random inputs in random order. The long form
+/// judges, and needs a release build on a quiet core: `swift test -c release -Xswiftc -enable-testing`. The short form only
+/// runs the code.
 @Suite(.serialized, .tags(.campaign, .slow), .wholeRun)
 struct TimingCampaign {
   private static let samples = Campaign.size(short: 100, long: 1_000_000)
@@ -26,8 +26,8 @@ struct TimingCampaign {
     var trues = (fixed: 0, random: 0)
     // One extra batch finds the crops, and one makes up for the samples left out of each.
     for _ in 0...(Self.samples / Self.batch + 1) {
-      // The cost of making a sample must not depend on its class: both are drawn, and each has its own memory. A fixed input
-      // in one place would be cached, which would look like a leak of some nanoseconds.
+      // The cost of making a sample must not depend on its class. A fixed input in one place would be cached, which would
+      // look like a leak of some nanoseconds.
       let inputs = (0..<Self.batch).map { _ in
         var bytes = fixed.map { _ in UInt8.random(in: .min ... .max, using: &random) }
         let isFixed = Bool.random(using: &random)
@@ -124,7 +124,6 @@ struct TimingCampaign {
     expectNothing(found.leak)
   }
 
-  /// Credentials that wait for a search, which takes them.
   private final class Waiting {
     private var given: Credentials?
     init(_ given: consuming Credentials) { self.given = consume given }
@@ -135,7 +134,6 @@ struct TimingCampaign {
     }
   }
 
-  /// Searches three slots of one kind with wrong credentials, and finds none.
   private func search(_ title: String, _ header: VaultHeader, fixed: [UInt8], credentials: ([UInt8]) throws -> Credentials) throws
   {
     let opens = { (given: borrowing Waiting) -> Bool in

@@ -39,7 +39,7 @@ struct WelchTest {
 }
 
 /// Whether times reveal the class of an input, decided as dudect does: from all times, from those below each of a hundred
-/// percentiles (to drop outside noise), and from the squared distances from the mean.
+/// percentiles (to drop noise), and from the squared distances from the mean.
 ///
 /// Source: Reparaz, Balasch and Verbauwhede 2017, *Dude, is my code constant time?*
 struct LeakTest {

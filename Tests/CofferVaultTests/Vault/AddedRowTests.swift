@@ -35,7 +35,6 @@ import Testing
     #expect(try place.unlock().verify().records == 3)
   }
 
-  /// The table's first page.
   private func root(_ table: String, _ place: TemporaryVault) throws -> Int {
     try #require(Int(place.hex("SELECT rootpage FROM sqlite_schema WHERE name='\(table)'")))
   }
@@ -62,7 +61,6 @@ import Testing
     let status = try vault.status()
     #expect(status.epoch == 2 && status.oldBytesRemain)
     #expect(text(try vault.get(ItemName(service: "svc", account: "1"))) == "value")
-    // A later write succeeds.
     try vault.set(form("other"), for: ItemName(service: "svc", account: "1"))
   }
 

@@ -9,14 +9,13 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Numbers at the ends of their types, in every place where a file has one, sealed with the vault's key where needed. Every
-/// question gets a right answer or an error; an overflow would end the process.
+/// Numbers at the ends of their types, in every place of a file, sealed with the vault's key where needed. Each question
+/// gets a right answer or an error; an overflow would end the process.
 @Suite(.tags(.campaign), .wholeRun)
 struct ExtremeNumberTests {
   static let most = FileCounter.most
   static let values: [UInt64] = [most - 1, most, most + 1, UInt64(Int64.max), 1 << 63, .max - 1, .max]
 
-  /// A place for a number, and how to plant it.
   struct Place: Sendable {
     let name: String
     /// Whether a number too large stops the vault from opening.
@@ -72,7 +71,6 @@ struct ExtremeNumberTests {
     },
   ]
 
-  /// All questions, each of a newly opened vault.
   private static let questions: [(name: String, ask: @Sendable (TemporaryVault, ItemName) throws -> Void)] = [
     ("get", { place, name in _ = try place.unlock().get(name) }),
     ("list", { place, _ in _ = try place.unlock().list() }),
@@ -236,7 +234,6 @@ struct ExtremeNumberTests {
 }
 
 extension OpenVault {
-  /// Commits the current state with other content.
   fileprivate func commit(_ edit: (inout VaultState) -> Void) throws(StoreError) {
     try view.database.write { () throws(StoreError) in
       var state = view.state

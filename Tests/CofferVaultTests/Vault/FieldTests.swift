@@ -98,7 +98,6 @@ import Testing
     var lent: [ItemName] = []
     try vault.forEachItem(withFields: true, withoutValue: nil) { item, _ in lent.append(item.name) }
     #expect(try lent == [new, new.field(named: "code"), new.field(named: "pin")])
-    // An import in any order.
     try vault.remove(new)
     #expect(try vault.verify().records == 0)
     let report = try vault.add(lent.reversed().map { ImportedItem(name: $0, form: try form("back")) })

@@ -47,7 +47,6 @@ import Testing
       #expect(try vault.status().slots.map(\.summary.kind).count(where: { $0 == .foreign }) == 1)
       let bank = try ItemName(service: "savings", account: "ann")
       #expect(try vault.fields(of: bank).map(\.name.field) == ["pin"])
-      // The other program renames without the kept history.
       let former = try ItemName(service: "bank", account: "ann").field(named: "pin")
       #expect(try text(vault.get(former, revision: 1)) == "1234")
       #expect(try vault.revisions(of: ItemName(service: "mail", account: "ann")).map(\.item.revision) == [6, 5, 4, 3])

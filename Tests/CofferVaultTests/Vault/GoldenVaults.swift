@@ -39,7 +39,6 @@ enum GoldenVaults {
     Item(service: "written", account: "twice", value: Array("second".utf8), metadata: ItemMetadata(label: "kept"), revision: 2),
   ]
 
-  /// A vault's file name, its secrets, and its peculiarities.
   struct Vault: Sendable, CustomTestStringConvertible {
     let name: String
     let slots: [SlotKind]
@@ -73,7 +72,6 @@ enum GoldenVaults {
   static let recoveryCode = "recovery-code.txt"
   /// With an invitation to each vault that it opens.
   static let identity = "identity.txt"
-  /// The other recipient of the vaults with several.
   static let secondIdentity = "second-identity.txt"
 
   static func credentials(_ kind: SlotKind) throws -> Credentials {

@@ -151,7 +151,7 @@ import Testing
     #expect(try vault.prune(.allBut(0), of: name) == 1 && vault.prune(.allBut(0), of: name) == 0)
     #expect(try vault.revisions(of: other).count == 2)
     try vault.remove(other, keptUntil: .distantFuture)
-    // Deleted at 50, whenever it was written; the date on which the content before it was replaced is lost.
+    // Deleted at 50, whenever it was written; the date of the previous replacement is lost.
     #expect(try vault.prune(.olderThan(Date(timeIntervalSince1970: 1_000_050))) == 0)
     #expect(try vault.deleted().count == 1)
     #expect(try vault.prune(.olderThan(Date(timeIntervalSince1970: 1_000_051))) == 2)

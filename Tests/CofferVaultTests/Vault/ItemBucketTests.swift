@@ -7,7 +7,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// The buckets of an item's records, and their metadata.
 @Suite struct ItemBucketTests {
   private let place: TemporaryVault
   private let name = ItemName(sealed: "svc", "a")
@@ -150,7 +149,6 @@ import Testing
     let pin = try name.field(named: "pin")
     try vault.set(form("x"), for: name)
     try vault.set(form("4711"), for: pin)
-    // Within one tick of the clock: these are still two commits.
     try vault.remove(pin, keptUntil: .distantFuture)
     try vault.remove(name, keptUntil: .distantFuture)
     #expect(try vault.deleted().map(\.item.name) == [name, pin])

@@ -14,7 +14,6 @@ import Testing
   private let identity: SecretBytes
   private let pins: VaultOptions
 
-  /// A vault with a slot for an identity, new to this machine.
   init() throws {
     place = try TemporaryVault()
     identity = try Identity.generate()
@@ -164,7 +163,6 @@ import Testing
     #expect(try asked == [["", "gone"]] && vault.status().generation == generation)
     let report = try restore(true)
     #expect(asked.count == 2 && report.returnedSlots.map(\.label).sorted() == ["", "gone"])
-    // No consent is needed if the current vault opens.
     _ = try RestorableBackup(backup, toRestoreAt: owner.path).restore(
       with: Credentials(keyFile: old.duplicate()), options: options,
       confirm: { _ in

@@ -14,7 +14,6 @@ import Testing
 
   init() throws { place = try TemporaryVault() }
 
-  /// A value whose attributes make the description `count` bytes long.
   private func filled(_ count: Int) throws -> SecretForm {
     var attributes: [String: String] = [:]
     for number in 10..<25 { attributes["\(number)"] = String(repeating: "v", count: RecordMeta.longestAttribute) }

@@ -206,7 +206,7 @@ import Testing
   }
 
   @Test func `a forked child's store is not unlocked, and unlocking it says that the vault belongs to the parent`() async {
-    // In a separate process: if another thread holds a lock during the fork, nobody releases the child's copy.
+    // In a separate process: if another thread holds a lock during the fork, the child's copy stays locked.
     await #expect(processExitsWith: .success) {
       let place = try TemporaryVault()
       let store = try VaultStore(service: "app", vault: place.create())

@@ -24,7 +24,7 @@ import Testing
     return pair
   }
 
-  /// Makes an item here whose name an item of both takes later: the item here gets a number.
+  /// Makes an item here whose name an item of both takes later, so that this one gets a number.
   private func crowd(_ pair: MergedPair, movingThere name: ItemName) throws {
     try pair.here.set(form("same"), for: target, keeping: 5)
     home.tick()
@@ -59,7 +59,6 @@ import Testing
     try pair.expectAlike(isThereFirst: isThereFirst)
     for item in [ada, bob] { #expect(try pair.here.fields(of: item).map(\.name) == [item.field(named: "pin")]) }
     try pair.expectSettled()
-    // From then on each is a field of its own item.
     home.tick()
     try pair.there.remove(ada.field(named: "pin"), keptUntil: .distantFuture)
     home.tick()

@@ -9,7 +9,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Related and unrelated vaults take newer content from each other.
 @Suite final class MergeTests: MergingTests {
   /// Two vaults with `ada` of value `old`, keeping five previous contents.
   private func twins(_ prepare: (borrowing UnlockedVault) throws -> Void = { _ in }) throws -> MergedPair {
@@ -40,7 +39,6 @@ import Testing
     let report = try pair.mergeHere()
     #expect(report.updated == [ada] && report.conflicts.isEmpty)
     #expect(try pair.here.values(ada) == ["new", "old"])
-    // Previous contents keep their numbers.
     #expect(try pair.here.revisions(of: ada).map(\.item.revision) == [2, 1])
     #expect(try pair.here.item(ada)?.metadata == pair.there.item(ada)?.metadata)
     try pair.expectSettled()
@@ -58,7 +56,6 @@ import Testing
     #expect(try text(pair.here.get(ada, revision: conflict.kept ?? 0)) == "theirs")
     #expect(try pair.here.values(ada) == ["ours", "theirs", "old"])
     let back = try pair.mergeThere()
-    // The merging vault has seen both: there is no conflict any more.
     #expect(back.updated == [ada] && back.conflicts.isEmpty)
     #expect(try pair.there.values(ada) == ["ours", "theirs", "old"])
     try pair.expectSettled()
@@ -282,7 +279,6 @@ import Testing
     let report = try pair.mergeHere(keeping: 10)
     #expect(report.leftOut.map(\.reason) == [.login, .login] && report.isEmpty)
     #expect(try pair.here.values(ada) == ["old"] && pair.here.get(bob) == nil)
-    // Nor an item that the caller excludes.
     try pair.there.set(form("x"), for: ItemName(service: "caller"))
     #expect(try pair.here.merge(pair.there, leavingOut: { $0.name.service == "caller" }).leftOut.count == 3)
   }

@@ -30,7 +30,6 @@ final class MergedHome {
         at: .file(place.path), with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
   }
 
-  /// The vault here, and another one that has merged all of it.
   func pair(_ vault: consuming UnlockedVault) throws -> MergedPair {
     let other = try Self.create(there, clock)
     _ = try other.merge(vault)
@@ -60,20 +59,18 @@ final class MergedPair: Sendable {
 
   func mergeThere() throws -> MergeReport { try there.merge(here) }
 
-  /// Merges each into the other, once.
   func mergeBoth(isThereFirst: Bool) throws {
     if isThereFirst { _ = try mergeThere() }
     _ = try mergeHere()
     if !isThereFirst { _ = try mergeThere() }
   }
 
-  /// The same, and expects both to be alike.
   func expectAlike(isThereFirst: Bool, _ location: SourceLocation = #_sourceLocation) throws {
     try mergeBoth(isThereFirst: isThereFirst)
     #expect(try here.contents() == there.contents(), sourceLocation: location)
   }
 
-  /// Waits until removed values have left both files, which is a separate commit and may wait for its turn.
+  /// Waits until removed values have left both files, by a separate commit that may wait.
   func awaitRemoval(_ location: SourceLocation = #_sourceLocation) throws {
     try eventually("no old bytes remain", at: location) {
       try here.removeOldBytes()
@@ -82,7 +79,7 @@ final class MergedPair: Sendable {
     }
   }
 
-  /// Expects that a merge either way makes both alike, that another one commits nothing, and that both are sound.
+  /// Expects that a merge either way makes both alike, that another commits nothing, and that both are sound.
   func expectSettled(_ location: SourceLocation = #_sourceLocation) throws {
     _ = try mergeHere()
     _ = try mergeThere()
@@ -102,7 +99,6 @@ extension UnlockedVault {
     try revisions(of: name).map { text(try get(name, revision: $0.item.revision)) ?? "nothing" }
   }
 
-  /// All present items and fields.
   borrowing func contents() throws -> [String] {
     var lines: [String] = []
     try forEachItem(withFields: true) { item, form in

@@ -27,7 +27,6 @@ import Testing
     #expect(try opened.status().epoch == (key == .kept ? 1 : 2))
     #expect(try opened.slots().first(where: \.isInUse)?.label == "passphrase", "id and label stay")
     #expect(try opened.slots().first(where: \.isInUse)?.summary.id == full.id(.passphrase))
-    // The vault that made the change continues, and so do others with other slots.
     try vault.set(form("hush"), for: FullVault.name)
     #expect(text(try other.get(FullVault.name)) == "hush")
     #expect(kind { _ = try same.get(FullVault.name) } == .locked)

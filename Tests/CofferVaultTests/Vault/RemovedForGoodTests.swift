@@ -8,7 +8,6 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Permanently removed data is in no file of the vault, even while it stays open.
 @Suite(.tags(.campaign), .wholeRun)
 struct RemovedForGoodTests {
   private static let name = ItemName(sealed: "web", "ada")
@@ -35,7 +34,6 @@ struct RemovedForGoodTests {
     return parts.count { part in files.contains { $0.range(of: part.suffix(24)) != nil } }
   }
 
-  /// A way to remove contents of `name` permanently.
   struct Way: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let remove: @Sendable (borrowing UnlockedVault) throws -> Void

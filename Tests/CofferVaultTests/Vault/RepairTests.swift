@@ -42,7 +42,6 @@ import Testing
     let again = try place.unlock()
     for number in 4...6 { try again.set(form("value \(number)"), for: name) }
     _ = try again.lock()
-    // Revision 6 got the content of revision 3; revisions 1 to 5 are kept.
     try place.attack("\(older.joined(separator: ";")); DELETE FROM state")
     let report = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials())
     #expect(report.rebuiltState && report.items == 1)
@@ -207,7 +206,7 @@ import Testing
     #expect(kind { _ = try repair(pinned) } == .rolledBack)
   }
 
-  /// A vault of two slots, the older file, and the vault after a slot was removed. The older file's state is unreadable.
+  /// A vault of two slots, the older file with an unreadable state, and the vault after a slot was removed.
   func afterARemoval() throws -> (pinned: PinnedVault, code: [UInt8], older: Data) {
     let pinned = try vault()
     let code = try KeyFile.generate().revealed
@@ -261,7 +260,7 @@ import Testing
       all += "DELETE FROM main.\(table); INSERT INTO main.\(table) SELECT * FROM past.\(table);"
     }
     try pinned.place.attack(all)
-    // If no state opens under either header, the newer counts. Its key opens nothing, and nothing of the older returns.
+    // If no state opens under either header, the newer counts, and nothing of the older returns.
     let emptied = try unpinned.repair(with: TemporaryVault.credentials())
     #expect(emptied.items == 0 && emptied.droppedRecords == 21 && emptied.returnedSlots.isEmpty)
   }

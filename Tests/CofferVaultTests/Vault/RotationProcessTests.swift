@@ -8,7 +8,6 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A rotation in another process, which is killed or has competition.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct RotationProcessTests {
   private static let items = 12
@@ -104,7 +103,6 @@ struct RotationProcessTests {
 }
 
 extension TemporaryVault {
-  /// The path of a key file that opens the vault.
   func keyFile() throws -> String {
     let path = folder.appending("key").string
     try Self.keyFile.write(toFile: path, atomically: true, encoding: .utf8)

@@ -19,7 +19,6 @@ import Testing
     try vault.set(form(words[6] + " again", metadata), for: name)
     try vault.remove(name)
     try vault.set(form(words[6], metadata), for: name)
-    // Both while SQLite's log file exists and after the checkpoint.
     try expectNone(of: words, in: place)
     _ = try vault.lock()
     try expectNone(of: words, in: place)

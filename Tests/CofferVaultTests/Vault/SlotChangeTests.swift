@@ -232,7 +232,6 @@ extension ItemName {
   }
 }
 
-/// The open vault's log, read by its chain.
 func logEvents(_ vault: borrowing UnlockedVault) throws -> [LogEntry] {
   try vault.core.run { (vault) throws(StoreError) in
     try vault.read { (_) throws(StoreError) in

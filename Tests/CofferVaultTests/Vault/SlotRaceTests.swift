@@ -9,8 +9,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Two programs change the slots or the key of one vault at once: the second between the first one's read of the slots and
-/// its change.
+/// One program changes a vault's slots or key between another's read of the slots and its change.
 @Suite(.tags(.campaign), .wholeRun) struct SlotRaceTests {
   enum Command: String, CaseIterable, Sendable {
     case rotate, rotateShown, rotateOnly, removeSlot, removeShown, changePassphrase, keepKey, addKeyFile, addRecipient, addCode,
@@ -23,7 +22,7 @@ import Testing
     var changesPassphrase: Bool { self == .changePassphrase || self == .keepKey }
   }
 
-  /// A vault with the slots of two key files, a passphrase and a recovery code, and those added since.
+  /// A vault with the slots of two key files, a passphrase and a recovery code, and later ones.
   final class World {
     let place: TemporaryVault
     let victim: SlotSummary.ID
@@ -49,8 +48,6 @@ import Testing
     }
 
     /// Runs a command that read the slots when they were `shown`.
-    ///
-    /// - Returns: its report on the slots.
     func run(_ command: Command, by number: Int, shown: [VaultStatus.Slot]) throws -> SlotReport? {
       let ids = shown.map(\.summary.id)
       switch command {
@@ -97,7 +94,6 @@ import Testing
       } == nil
     }
 
-    /// The added slots that open nothing.
     func lost() throws -> [SlotSummary.ID] { try secrets.filter { try !opens($0.credentials()) }.map(\.id) }
     var openingPassphrases: [String] {
       get throws { try passphrases.filter { try opens(Credentials(passphrase: secret($0))) } }

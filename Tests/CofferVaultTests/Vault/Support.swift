@@ -29,7 +29,6 @@ final class TemporaryVault {
   func create() throws -> UnlockedVault { try UnlockedVault.create(at: path, with: Self.credentials()) }
   func unlock() throws -> UnlockedVault { try LockedVault.open(path).unlock(with: Self.credentials()) }
 
-  /// A copy of the vault and its side files in a separate folder.
   func copy() throws -> TemporaryVault {
     let copy = try TemporaryVault()
     for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path.string + suffix) {

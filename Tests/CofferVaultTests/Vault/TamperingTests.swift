@@ -8,8 +8,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Attacks by a writer of the file without a key. Each edits the database with SQLite, so the file stays valid and only
-/// Coffer's seals can detect it.
+/// Attacks by a writer of the file without a key. Each edits the database with SQLite, so only Coffer's seals can detect it.
 @Suite struct TamperingTests {
   let names: [ItemName]
 
@@ -102,7 +101,6 @@ import Testing
         rid, meta, value FROM rec WHERE idx = (SELECT min(idx) FROM rec);
       """)
     let kinds = names.map { name in kind { try vault.set(form("new"), for: name) } }
-    // Two names may share a bucket.
     #expect(kinds == indices.map { $0.leadingBits == attacked ? .tampered : nil })
     #expect(kind { _ = try vault.verify() } == .tampered)
   }

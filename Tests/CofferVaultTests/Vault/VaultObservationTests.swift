@@ -98,7 +98,6 @@ import Testing
     let other = try VaultStore(service: "svc", vault: place.unlock())
     let heard = try Heard(store.changes)
     func accesses(_ heard: Heard) -> Int { heard.all.count { $0 == .access } }
-    // No check happens before the commit.
     store.observation.queue.suspend()
     do {
       defer { store.observation.queue.resume() }

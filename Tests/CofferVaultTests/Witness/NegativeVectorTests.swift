@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// Vaults and texts to test readers with: Coffer and a reader made from the text alone answer each with its word.
+/// Coffer and a reader made from the text alone answer each vault and text with its word.
 @Suite struct NegativeVectorTests {
   @Test(.tags(.campaign), .wholeRun)
   func `coffer refuses each of the public negative vectors with its word, and as early as the table says`() throws {
@@ -107,7 +107,6 @@ import Testing
 }
 
 extension NegativeVectorTests {
-  /// One of the vaults in its own folder, with the known facts.
   struct Opening {
     private let path: FilePath
     private let options: VaultOptions

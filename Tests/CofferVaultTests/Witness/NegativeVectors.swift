@@ -56,7 +56,6 @@ struct NegativeVectors: Decodable {
 
   let whole: Whole, secrets: [String: [String: Digits]], vaults: [Vault], texts: [Text]
 
-  /// The expected answer for each entry, by name.
   var refusals: [String: String?] {
     Dictionary(uniqueKeysWithValues: vaults.map { ($0.name, $0.refusal) } + texts.map { ($0.name, $0.refusal) })
   }
@@ -65,7 +64,6 @@ struct NegativeVectors: Decodable {
     try JSONDecoder().decode(NegativeVectors.self, from: Data(contentsOf: folder.appending(path: "negative.json")))
   }
 
-  /// The edits' base files, by name.
   func bases() throws -> [String: [UInt8]] {
     try Dictionary(
       uniqueKeysWithValues: Set(vaults.map(\.base)).map { name in

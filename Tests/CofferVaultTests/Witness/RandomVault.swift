@@ -8,7 +8,6 @@ import SystemPackage
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// A vault made by random Coffer calls, with its secrets and content.
 struct RandomVault {
   let place: TemporaryVault
   private(set) var keys: [SlotSummary.ID: Witness.Key] = [:]
@@ -46,7 +45,7 @@ struct RandomVault {
     holds = try closed.core.read { (vault) throws(StoreError) in try WitnessedVault(vault, decided: decided) }
   }
 
-  /// One for each slot, once with this machine's pins and once with only an invitation of any epoch.
+  /// One for each slot with this machine's pins, and one with only an invitation of any epoch.
   var requests: [WitnessReadingTests.Request] {
     let pins = place.folder.appending("pins").string
     return keys.values.enumerated().map { number, key in

@@ -22,7 +22,6 @@ struct Witness {
     }
   }
 
-  /// A vault's contents, or the word for its refusal.
   struct Answer: Decodable {
     let refused: String?
     let why: String?
@@ -37,7 +36,7 @@ struct Witness {
 
     private enum Keys: CodingKey { case refused, why }
 
-    /// Expects the witness to have found the same as Coffer; a message names the parts that differ, without content.
+    /// Expects the witness to have found the same as Coffer; a message names differing parts without content.
     func expect(_ expected: WitnessedVault, sourceLocation: SourceLocation = #_sourceLocation) {
       let isSame = holds == expected
       let parts = holds?.differences(from: expected) ?? []
@@ -48,7 +47,7 @@ struct Witness {
   struct Failed: Error { let what: String }
 
   private static let program = Vectors.root.appending(path: "Tests/Witness").path
-  /// Exit code if the machine lacks a dependency, such as a recent Python or libsodium's shared library.
+  /// Exit code without a dependency, such as a recent Python or libsodium's shared library.
   private static let lacking: Int32 = 77
 
   /// Whether it runs here; otherwise the reason is printed.
@@ -65,7 +64,6 @@ struct Witness {
 
   static let missing: Comment = "python3 from 3.9 on, with SQLite 3.37 and libsodium's shared library, is not there"
 
-  /// Has it do `requests` one after another in one process.
   static func ask<Request: Encodable, Answer: Decodable>(
     _ verb: String, _ requests: [Request], as type: Answer.Type = Answer.self
   ) throws -> [Answer] {
@@ -89,7 +87,6 @@ struct Witness {
     return answer
   }
 
-  /// The expected content of `Fixtures/Vectors/format-1.json`.
   static func vectors() throws -> Data {
     let (code, output, error) = try run("vectors", input: Data())
     guard code == 0 else { throw Failed(what: "the witness ended with \(code): \(error)") }

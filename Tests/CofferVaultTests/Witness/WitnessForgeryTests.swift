@@ -10,7 +10,7 @@ import Testing
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// Forgeries by a Python program without a key or with a past one, and sealed data that violates the format's text.
+/// Forgeries by a Python program without a key or with a past one, and seals that violate the format.
 @Suite(.enabled(if: Witness.isThere, Witness.missing)) struct WitnessForgeryTests {
   // MARK: Forged vaults
 
@@ -76,7 +76,6 @@ import Testing
     }
   }
 
-  /// An opener of a forged vault, with knowledge of the true one, and the expected refusal; nil if it opens.
   struct Opening {
     let who: String, key: Witness.Key, options: VaultOptions, expected: StoreError.Kind?
   }
@@ -104,8 +103,8 @@ import Testing
     Row(
       testDescription: "without a key, of another id", epoch: 2, sameVault: false,
       friend: [.replaced, .replaced, .replaced, .unproven], owner: .replaced),
-    // The stated limit: a former member knows L of the epochs up to the removal, and so convinces a reader who knows no
-    // later one.
+    // The stated limit: a former member knows L of the epochs up to the removal, and convinces a reader who knows no later
+    // one.
     Row(
       testDescription: "by a former member, in the present epoch", epoch: 2, byFormer: true,
       friend: [.forked, nil, .forked, .unproven], owner: .forked),

@@ -75,7 +75,6 @@ import Testing
         Request(path: closed.path.string, seed: 1, light: true, versions: [2, 2]),
       ], as: Made.self)
     let before = try Data(contentsOf: URL(filePath: open.path.string))
-    // Its upgrader had one secret, and rows of unknown kinds are only counted.
     #expect(made[0].holds.format == 7 && made[0].secrets.count > 3)
     #expect(made[0].holds.count == UInt64(made[0].holds.records.count) + 6)
     for secret in made[0].secrets.values {
@@ -110,7 +109,6 @@ import Testing
       pins: isPinned ? place.folder.appending("pins") : nil, invitations: try invitation.map { [try Invitation($0)] } ?? [])
   }
 
-  /// Opens a vault with one slot, and compares its content.
   private func expect(
     _ made: Made, at place: TemporaryVault, with secret: Made.Secret, invitation: String?, _ isPinned: Bool
   ) throws {
@@ -125,7 +123,6 @@ import Testing
     try expect(made.holds, in: vault)
   }
 
-  /// Compares the results of public calls.
   private func expect(_ holds: WitnessedVault, in vault: borrowing UnlockedVault) throws {
     let items = holds.records.filter { $0.kind == 0 && $0.field == "" }
     let listed = try vault.list()
@@ -156,7 +153,7 @@ import Testing
     }
   }
 
-  /// Writes to a vault and rotates its key, removing a slot that another program opens if there are several.
+  /// Writes to a vault and rotates its key, removing a slot that another program opens, if possible.
   private func goOn(_ made: Made, at place: TemporaryVault, with secret: Made.Secret) throws -> WitnessedVault {
     let locked = try LockedVault.open(place.path, options: options(place, made.invitations.last, false))
     let vault = try locked.unlock(with: secret.key.credentials())

@@ -27,7 +27,6 @@ struct WitnessedVault: Decodable, Equatable, Sendable {
   struct Slot: Decodable, Equatable {
     let id: String, type: UInt8, alg: UInt8, ops: UInt32, mem: UInt32
     var label: ExactText
-    /// The own part of a type 6 slot.
     let other: String?
   }
   struct Replica: Decodable, Equatable {
@@ -111,7 +110,7 @@ extension WitnessedVault {
     return (found, places)
   }
 
-  /// e of each lineage entry; an entry's own bytes are not kept.
+  /// e of each lineage entry; nothing of the entries is kept.
   private static func earlierEpochs(_ view: VerifiedView) throws(StoreError) -> [UInt64] {
     var entries: [UInt8] = []
     _ = try view.checked { () throws(FormatError) in

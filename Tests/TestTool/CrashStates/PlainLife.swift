@@ -5,7 +5,6 @@ internal import CofferTestSupport
 internal import Foundation
 internal import SystemPackage
 
-/// Preferences changed singly and in batches, and folded into the list at times.
 struct PlainLife {
   private let store: DefaultsStore
   private var random: Random

@@ -5,7 +5,7 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// Opens stores as they were left, as any program does afterwards, and prints their content: one line for each input line.
+/// Opens leftover stores, as any program does, and prints their content: one line for each input line.
 ///
 /// `vault VAULT KEYFILE PINS` verifies the vault as well, and `PINS` may be `-`. `plain FOLDER DOMAIN`; `pair HOME KEYFILE`.
 /// The answer is `found STATE`, or `error KIND: …`.
@@ -26,7 +26,7 @@ enum StateReader {
       let vault = try LockedVault.open(.file(FilePath(words[1])), options: options).unlock(with: VaultVerbs.credentials(words[2]))
       let state = try "\(VaultLife.State(of: vault))"
       _ = try vault.verify()
-      // The remaining vault can be written too, not only read. Its state is the same afterwards.
+      // The remaining vault can be written too. Its state is the same afterwards.
       let name = try ItemName(service: "later")
       try vault.set(SecretForm(VaultVerbs.secret("later")), for: name)
       try vault.remove(name)

@@ -12,7 +12,6 @@ struct VaultLife {
   private var random: Random
   private var state = State()
 
-  /// The expected state of the vault.
   struct State: CustomStringConvertible {
     var epoch: UInt64 = 1
     var slots = 1
@@ -48,7 +47,7 @@ struct VaultLife {
     random = Random(seed: seed)
   }
 
-  /// Makes about `count` changes, over the seed's number of openings; creates the vault if there is none.
+  /// Makes about `count` changes, over the seed's number of openings.
   mutating func live(_ count: Int) throws {
     var left = count
     while left > 0 {

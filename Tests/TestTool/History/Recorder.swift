@@ -7,9 +7,9 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// A process that works on both stores at random, and appends each call and answer to a record shared with other processes:
-/// `TestTool record HOME KEYFILE RECORD SEED COUNT [MILLISECONDS]`, with the agent's time limit for an answer if it is used.
-/// With a vault on a server, the preferences are settings there.
+/// A process that works on both stores at random, and appends each call and answer to a shared record: `TestTool record HOME
+/// KEYFILE RECORD SEED COUNT [MILLISECONDS]`, with the agent's time limit if it is used. With a vault on a server, the
+/// preferences are settings there.
 ///
 /// The record's lines are those of ``/CofferTestSupport/RecordedOperation``. A call is recorded before anything is done, and
 /// an answer after it came, each by one write(2). A kill may cut it: each line begins with an end of line, and ends with a
@@ -96,7 +96,6 @@ struct Recorder {
 
   // MARK: The record
 
-  /// A change, whose answer adds nothing to its call.
   private func change(_ call: [String], _ body: () throws -> Void) throws {
     try ask(call) {
       try body()
@@ -110,7 +109,7 @@ struct Recorder {
       switch error.kind {
       case .busy, .conflict: write("failed", [])
       case .unreachable where isOnServer: write("failed", [])
-      // The outcome is unknown, or this process cannot continue: the call stays unanswered, and the process ends.
+      // The outcome is unknown, or this process cannot continue: the call stays unanswered.
       default:
         FileHandle.standardError.write(Data("\(error)\n".utf8))
         exit(3)

@@ -5,7 +5,6 @@ internal import Foundation
 internal import Synchronization
 internal import SystemPackage
 
-/// Processes that kill themselves between two effects on the disk.
 enum Dying {
   private static func calls(dyingAt step: String, from first: Int = 1) -> SystemCalls {
     var calls = SystemCalls()

@@ -4,7 +4,6 @@ internal import CofferStorage
 internal import Foundation
 internal import Synchronization
 
-/// One call of a store, and its fault.
 final class FaultPoint: Sendable {
   enum Fault: Sendable {
     case death

@@ -120,7 +120,7 @@ enum Fuzz {
     print("done \(count), \(readable) of them readable")
   }
 
-  /// Half of the changes are in the header and the first records, which random offsets would seldom hit.
+  /// Half of the changes are in the header and the first records, which random offsets seldom hit.
   private static func mutatedJournal(_ sample: Data, _ random: inout Random) -> Data {
     guard Bool.random(using: &random) else { return mutated(sample, &random) }
     var data = sample

@@ -5,7 +5,6 @@ internal import Foundation
 internal import Synchronization
 internal import SystemPackage
 
-/// Processes that observe or are observed.
 enum Observed {
   private static func open(
     _ folder: FilePath, _ domain: String, _ calls: SystemCalls = SystemCalls()
@@ -43,7 +42,6 @@ enum Observed {
     print("survived")
   }
 
-  /// Observes, forks, and lets the child try to observe and set.
   static func forked(_ folder: FilePath, _ domain: String) throws {
     let store = try open(folder, domain)
     let heard = DispatchSemaphore(value: 0)
@@ -76,8 +74,8 @@ enum Observed {
     subscription.cancel()
   }
 
-  /// A runtime lock that another thread holds during a fork is held forever in the child, so this waits until no other
-  /// thread is active, by proc(5), in five consecutive checks.
+  /// A runtime lock that another thread holds during a fork stays held in the child. This waits until no other thread is
+  /// active, by proc(5), in five consecutive checks.
   private static func waitForIdleThreads() throws {
     let own = "\(getpid())"
     var looks = 0
@@ -116,7 +114,6 @@ enum Observed {
     )
   }
 
-  /// Prints the cost of one `set`.
   static func cost(_ folder: FilePath, _ domain: String) throws {
     let store = try open(folder, domain)
     func microseconds(_ count: Int = 200_000) throws -> Double {
@@ -136,7 +133,6 @@ enum Observed {
     print("set, watched by another process \(try microseconds()) µs")
   }
 
-  /// Prints the domain's changes, until killed.
   static func observe(_ folder: FilePath, _ domain: String) throws {
     let store = try open(folder, domain)
     let subscription = try store.changes.subscribe { event in

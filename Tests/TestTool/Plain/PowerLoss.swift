@@ -7,9 +7,8 @@ internal import SystemPackage
 internal import CofferTestSupport
 
 /// Possible disk states after a power loss: of unsynchronized data any part, in units of 512 bytes and in any order. A
-/// store's effects are recorded, then lost repeatedly in different ways.
+/// store's effects are lost repeatedly in different ways.
 enum PowerLoss {
-  /// One effect on the disk, in order.
   enum Effect {
     case create(String, file: Int)
     case write(file: Int, offset: Int, [UInt8])
@@ -20,7 +19,6 @@ enum PowerLoss {
     case unlink(String)
     /// The store reported that so many steps are durable.
     case promised(Int)
-    /// The store has made the changes of this step.
     case began(Int)
   }
 
@@ -103,7 +101,6 @@ enum PowerLoss {
       let store = try Scenario.open(folder, "d", SystemCalls(), committed)
       for name in Set(steps.flatMap(\.values.keys)).sorted() {
         let all = steps.enumerated().compactMap { number, step in step.values[name].map { (number, $0) } }
-        // The value at the last promise, and any later one.
         let kept = all.last { $0.0 <= promised }?.1
         let later = all.filter { $0.0 > promised && $0.0 <= began }.map(\.1)
         let found = try store.load(name)
@@ -165,7 +162,6 @@ enum PowerLoss {
       content.replaceSubrange(offset..<offset + bytes.count, with: bytes)
     }
 
-    /// Each touched sector reached the disk, or did not.
     private static func tear(_ bytes: [UInt8], at offset: Int, _ content: inout [UInt8], _ random: inout Random) {
       var start = 0
       while start < bytes.count {
@@ -183,7 +179,7 @@ enum PowerLoss {
     }
   }
 
-  /// Records a store's changes to its files. The journal is written by calls, so that each write is visible.
+  /// Records a store's changes to its files. The journal is written by calls, which are visible.
   private final class Recorder: Sendable {
     private struct State {
       var effects: [Effect] = []
@@ -227,7 +223,6 @@ enum PowerLoss {
         return result
       }
       calls.allocate = { fd, offset, count in
-        // Existing content stays: zeros are added only after the end.
         var status = stat()
         let begin = fstat(fd, &status) == 0 ? max(offset, Int(status.st_size)) : offset
         if begin < offset + count { self.wrote(fd, begin, [UInt8](repeating: 0, count: offset + count - begin)) }

@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// A fixed life of a domain: sets, removals, a batch, an update, folds and a close, and the expected values after each step.
+/// A fixed life of a domain, and the expected values after each step.
 enum Scenario {
   typealias Values = [String: PlainForm]
 
@@ -55,15 +55,13 @@ enum Scenario {
     return try DefaultsStore.open(domain: domain, in: folder, options: options)
   }
 
-  /// All values as a new process finds them.
   static func values(in store: DefaultsStore) throws(StoreError) -> Values {
     var values: Values = [:]
     for name in try store.names() { values[name] = try store.load(name) }
     return values
   }
 
-  /// Runs all steps, printing each acknowledgment: `mapped` or `calls`, and the number of the call at which the process
-  /// dies.
+  /// Runs all steps, printing each acknowledgment: `mapped` or `calls`, and the number of the fatal call.
   static func live(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     var calls = FaultPoint.calls(isMapped: rest[0] == "mapped")
     if rest.count > 1, let number = Int(rest[1]) { calls = FaultPoint(at: number, .death).wrapping(calls) }
@@ -74,7 +72,6 @@ enum Scenario {
     }
   }
 
-  /// Examines folders, each followed by its number of acknowledged steps.
   static func examine(_ rest: [String]) throws {
     for index in stride(from: 0, to: rest.count, by: 2) {
       do { try examine(FilePath(rest[index]), "d", Int(rest[index + 1]) ?? 0) } catch { print("\(rest[index]): \(error)") }

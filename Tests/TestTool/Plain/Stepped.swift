@@ -4,8 +4,8 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// A process that executes each input line and answers it with a line: `set NAME NUMBER`, `transact NAME NAME NUMBER`,
-/// `synchronize`, `read`.
+/// A process that executes and answers each input line: `set NAME NUMBER`, `transact NAME NAME NUMBER`, `synchronize`,
+/// `read`.
 enum Stepped {
   static func run(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     let decisions = rest[0]

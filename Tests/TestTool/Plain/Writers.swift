@@ -7,8 +7,7 @@ internal import SystemPackage
 
 /// Processes that write, and report acknowledged writes.
 enum Writers {
-  /// Repeats `body` if it gave up because others held the lock for too long, as on a very busy machine; the error then
-  /// reports that nothing was changed.
+  /// Repeats `body` if others held the lock for too long, as on a very busy machine; then nothing was changed.
   static func patiently<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
     while true {
       do { return try body() } catch { guard error.kind == .busy else { throw error } }
@@ -83,7 +82,6 @@ enum Writers {
     }
   }
 
-  /// Rewrites a large list repeatedly.
   static func large(_ folder: FilePath, _ domain: String) throws {
     let store = try DefaultsStore.open(domain: domain, in: folder)
     for round in 0..<400 {
@@ -92,7 +90,7 @@ enum Writers {
     }
   }
 
-  /// Reads everything and folds, until killed or for a given count; prints an error if a value is not a number.
+  /// Reads everything and folds, until killed or for a given count; prints an error for a value that is no number.
   static func churn(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     let store = try open(folder, domain)
     for round in 0..<(Int(rest[0]) ?? 0) {
@@ -139,7 +137,6 @@ enum Writers {
     try store.close()
   }
 
-  /// Reads and tries to write as a user without write permission for the folder.
   static func unprivileged(_ folder: FilePath, _ domain: String) throws {
     guard setgid(65534) == 0, setuid(65534) == 0 else {
       print("cannot drop privileges")

@@ -43,7 +43,6 @@ struct Churn {
     print("inotify: \(try Self.inotifyDescriptors())")
   }
 
-  /// Begins to observe without free descriptors, and again with them.
   func beginWithoutDescriptors() throws {
     let owner = Owner()
     var limit = rlimit()
@@ -79,7 +78,6 @@ struct Churn {
     }
   }
 
-  /// The process's memory in kibibytes.
   private static func resident() throws -> Int {
     let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }

@@ -2,7 +2,6 @@ internal import Coffer
 internal import Foundation
 internal import SystemPackage
 
-/// A session whose credential has an expiry.
 struct ExpiringLogin {
   struct Token: Codable, Sendable { var text: String, expiry: Date }
 

@@ -5,16 +5,15 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// Another process of a session: it logs in, logs out, refreshes, and dies at a given step; or it reads the plain keys as a
-/// process without a passphrase does.
+/// Another process of a session: it logs in, logs out, refreshes, and dies at a given step; or it reads the plain keys
+/// without a passphrase.
 ///
 /// `TestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read-session HOME` · `settle
 /// HOME` · `churn-subscriptions HOME COUNT` · `exhausted HOME` · `login-until HOME SECONDS` · `renew HOME GO`
 ///
-/// A refresh appends a line to `HOME/asked` before it asks, and one to `HOME/renewals` when its renewal has begun, which
-/// lasts while a file `HOME/hold` exists. `renew` finds the credential of `login-until` expired, notes that in `HOME/asked`,
-/// waits for the file `HOME/GO`, and refreshes a value that it has not seen. With `XDG_DATA_HOME` set, files are in the
-/// environment's places.
+/// A refresh appends a line to `HOME/asked` before it asks, and one to `HOME/renewals` when its renewal begins, which lasts
+/// while a file `HOME/hold` exists. `renew` finds the credential of `login-until` expired, notes that in `HOME/asked`, waits
+/// for the file `HOME/GO`, and refreshes an unseen value. `XDG_DATA_HOME` moves the files.
 enum SessionVerbs {
   /// Runs `verb`; false if it is not a session verb.
   static func run(_ verb: String, _ arguments: [String]) async throws -> Bool {
@@ -69,7 +68,6 @@ enum SessionVerbs {
     print(try token.reveal())
   }
 
-  /// Notes in the file that this process came so far.
   static func append(to path: FilePath) throws {
     let file = try require(fopen(path.string, "a"))
     fputs("\(getpid())\n", file)
@@ -83,7 +81,6 @@ enum SessionVerbs {
     guard readLine() != nil else { return }
     try opened.plain.save(.string("settled"), for: "other")
     FileHandle.standardOutput.write(Data("settled\n".utf8))
-    // Killed here: nothing is closed in order.
     _ = readLine()
   }
 

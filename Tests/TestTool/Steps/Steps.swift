@@ -3,18 +3,18 @@ internal import CofferPlatform
 internal import Foundation
 internal import Synchronization
 
-/// The effects of a transaction on what other processes see, each announced before it is made: a driver that reads the
-/// announcements lets this process make one effect at a time, or kills it between two.
+/// A transaction's effects on other processes, each announced before it is made. A driver that reads the announcements makes
+/// one effect at a time, or kills this process between two.
 ///
-/// | step | what comes next |
+/// | step | next effect |
 /// |---|---|
 /// | `lock`, `unlock` | flock(2) of the journal |
 /// | `append` | the store of the word that shows a record to readers |
 /// | `sync` | fdatasync(2) of the journal |
 /// | `begin` | fcntl(2) that takes the vault's write lock |
-/// | `write` | pwrite(2) of a commit's frames into the vault's log, the last of which has the mark of a commit |
-/// | `publish` | the sync of the vault's log and the stores that show the commit to others |
-/// | `release` | fcntl(2) that gives the vault's write lock back |
+/// | `write` | pwrite(2) of a commit's frames into the vault's log; the last one marks the commit |
+/// | `publish` | the sync of the vault's log and the stores that show the commit |
+/// | `release` | fcntl(2) that releases the vault's write lock |
 enum Steps {
   enum Mode {
     /// A line `at STEP` on standard output; the step is made when a line comes from standard input.
@@ -29,7 +29,7 @@ enum Steps {
   }
   private static let state = Mutex(State())
 
-  /// Announces every step of this process from now on in `mode`: `driven`, or the path of the record.
+  /// Announces every later step of this process in `mode`: `driven`, or the path of the record.
   static func announce(_ mode: String, _ calls: inout SystemCalls) throws {
     if mode == "driven" {
       state.withLock { $0.mode = .driven }
@@ -52,7 +52,7 @@ enum Steps {
     }
   }
 
-  /// Announces `step`, and returns when it may be made. A retry because of a taken lock is recorded once.
+  /// Announces `step`, and returns when it may be made. Retries for a taken lock are recorded once.
   static func reach(_ step: String) {
     state.withLock { state in
       switch state.mode {
@@ -91,11 +91,10 @@ enum Steps {
     _ = set(system, "fcntl", unsafeBitCast(control, to: sqlite3_syscall_ptr.self))
   }
 
-  /// A frame's header: its page, the pages of the file after its commit or zero, and checksums (sqlite.org/fileformat2.html,
+  /// A frame's header: its page, the file's pages after its commit or zero, and checksums (sqlite.org/fileformat2.html,
   /// 4.2).
   private static let (frameHeaderBytes, logHeaderBytes, pageBytes) = (24, 32, 4096)
 
-  /// Progress of a commit of the vault. One thread uses the vault.
   private struct Commit {
     var hasBegun = false, isWriting = false, isLastFrame = false
     /// The reader locks of this process, by their bytes in the log index's file.
@@ -120,7 +119,7 @@ enum Steps {
     return written
   }
 
-  /// Offsets of SQLite's locks in the log index's file: the writers' and the readers' (sqlite.org/walformat.html, 2.3).
+  /// Offsets of SQLite's locks in the log index's file: writers and readers (sqlite.org/walformat.html, 2.3).
   private static let (writeLock, readLocks): (off_t, ClosedRange<off_t>) = (120, 123...127)
 
   private static let control: @convention(c) (Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = {

@@ -9,16 +9,16 @@ internal import SystemPackage
 
 /// A process with both stores open that executes input lines: `transact VALUE`, `set VALUE` (the secret alone), `write
 /// VALUE` (another preference), `fold`, `read` (both halves at one moment), `single` (one after the other). Each is answered
-/// by one line. First it prints `begin`, so that a list of system calls shows the request's.
+/// by one line. First it prints `begin`, to mark the request's system calls.
 struct Serving {
   private let router: StorageRouter
   private let plain: DefaultsStore
   private let keys = TransactionKeys()
 
   /// - Parameters:
-  ///   - agentMilliseconds: the time limit for an answer of this home's agent; nil to open the vault here.
+  ///   - agentMilliseconds: the agent's time limit for an answer; nil to open the vault here.
   ///   - step: a transaction dies here or, with the prefix `stop-`, stops; `steps-driven` or `steps-FILE` announces every
-  ///     step, see ``Steps``; nil for none.
+  ///     step, see ``Steps``.
   init(_ home: FilePath, keyFile: String, agentMilliseconds: Int?, step: String?) throws {
     plain = try TransactionVerbs.plainStore(home, dyingAt: step)
     let vault: any Store<Vault> =
@@ -78,7 +78,6 @@ struct Serving {
 }
 
 extension TransactionVerbs {
-  /// Keeps the vault of `home` unlocked until killed.
   static func runAgent(_ home: FilePath, _ keyFile: String) throws {
     let vault = place(of: home), folder = home.appending("run")
     let server = try AgentServer(

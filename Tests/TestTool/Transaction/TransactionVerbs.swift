@@ -7,8 +7,8 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// Another process with both real stores: it changes a plain key, another, and a secret in one transaction, and dies at a
-/// given step; or it reads the plain keys as a process without a passphrase does.
+/// Another process with both real stores: it changes two plain keys and a secret in one transaction, and dies at a given
+/// step; or it reads the plain keys without a passphrase.
 ///
 /// The vault is `vault.sqlite` in HOME, or in the place that the file `place` there names.
 ///
@@ -66,7 +66,6 @@ enum TransactionVerbs {
     try router.update(keys.theme) { _ in }
   }
 
-  /// Opens the stores with the keys of the program's next version.
   private static func migrate(_ home: FilePath, _ keyFile: String, dyingAt step: String?) throws {
     let router = try StorageRouter(
       plain: plainStore(home, dyingAt: step), vault: DyingVault(try vaultStore(home, keyFile), step: step), keys: NextKeys())
@@ -74,7 +73,7 @@ enum TransactionVerbs {
     for error in router.migrations.pending { print("pending: \(error)") }
   }
 
-  /// Everything in both stores as `plain theme = old`, after settling a dead process's transaction.
+  /// Everything in both stores as `plain theme = old`, after settling.
   private static func contents(_ home: FilePath, _ keyFile: String) throws {
     let plain = try plainStore(home, dyingAt: nil), vault = try vaultStore(home, keyFile)
     try plain.save(.string("reader was here"), for: "other")
@@ -130,7 +129,7 @@ struct TransactionKeys: KeySpace {
   let token = StorageKey("token", secret: String.self)
 }
 
-/// The program's keys a version later: a preference and a secret are renamed, and a preference became a secret.
+/// The keys a version later: a preference and a secret are renamed, and a preference became a secret.
 struct NextKeys: KeySpace {
   let look = StorageKey("look", default: "absent").renamed(from: "theme")
   let size = StorageKey("size", secret: String.self)

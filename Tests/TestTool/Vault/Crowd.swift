@@ -5,8 +5,8 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// One of many processes on one vault, each with its own items and all with shared counters: prints each acknowledged
-/// increment, and finally its actions.
+/// One of many processes on one vault, with its own items and shared counters: prints each acknowledged increment, and
+/// finally its actions.
 enum Crowd {
   static let counters = 4
 
@@ -54,7 +54,6 @@ enum Crowd {
     VaultVerbs.say("done \(done.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " "))")
   }
 
-  /// Reads, adds one, and writes unless another process has written: repeats until that succeeds.
   private static func increment(_ counter: Int, _ vault: borrowing UnlockedVault) throws {
     let name = try ItemName(service: "counters", account: "\(counter)")
     while true {

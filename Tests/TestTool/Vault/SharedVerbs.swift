@@ -118,7 +118,6 @@ enum SharedVerbs {
 
   private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }
 
-  /// Prints `told NAME` for each change in either store, until killed.
   private static func watch(_ place: VaultPlace, _ vault: VaultStore) throws {
     let settings = try PostgresDefaults.open(domain: "feed", at: place)
     let subscriptions = try [vault.changes, settings.changes].map { feed in
@@ -133,7 +132,6 @@ enum SharedVerbs {
     withExtendedLifetime((settings, vault, subscriptions)) { while true { sleep(1000) } }
   }
 
-  /// Stores increasing numbers, and reports each result.
   private static func write(_ times: Int, _ store: (Int) throws -> Void) throws {
     for step in 1...times {
       do {

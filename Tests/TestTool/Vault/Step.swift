@@ -5,8 +5,8 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// One operation of each kind, to fail its system calls: exits with 0 and reports success once it is acknowledged, with 1
-/// and the error's kind if refused.
+/// One operation of each kind, to fail its system calls: exits with 0 and reports success once acknowledged, with 1 and the
+/// error's kind if refused.
 enum Step {
   static func run(_ step: String, _ path: FilePath, _ keyFile: String) {
     // A write beyond the file size limit must fail, not end the process.

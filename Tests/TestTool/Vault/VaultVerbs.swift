@@ -68,7 +68,7 @@ enum VaultVerbs {
   }
 
   /// Adds a recipient and removes it again, with a new key each time; then adds one that stays. Others may change members
-  /// meanwhile, so the result of a removal is looked up only by the recipient's id.
+  /// meanwhile, so a removal's result is looked up by the recipient's id.
   private static func changeMembers(_ vault: consuming UnlockedVault, _ count: Int) throws {
     for round in 0..<count {
       let member = try vault.addSlot(Identity.recipient(of: Identity.generate()), label: "guest")
@@ -80,7 +80,6 @@ enum VaultVerbs {
     say("acknowledged")
   }
 
-  /// Stores many items of 64 bytes in one transaction.
   private static func fill(_ vault: consuming UnlockedVault, _ count: Int) throws {
     var batch = Batch<Vault>()
     for number in 0..<count { batch.writes["item \(number)"] = .set(SecretForm(try SecretBytes.random(64))) }

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// Every command of `coffer defaults`: input, output, status and effects.
 @Suite(.tags(.process), .defaultRun)
 struct DefaultsCommandTests {
   private func filled() throws -> Home {

@@ -2,7 +2,6 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Obstructed or damaged preference files.
 @Suite(.tags(.kill, .process), .defaultRun)
 struct DefaultsFaultTests {
   @Test(.tags(.root), arguments: [true, false])

@@ -5,7 +5,6 @@ import Testing
 @testable import CofferCLI
 @testable import CofferTerminal
 
-/// Previous values, deleted items, and the permanent removal of both.
 @Suite(.tags(.process), .defaultRun)
 struct HistoryCommandTests {
   private func home(throughAgent: Bool = false) throws -> Home {
@@ -90,7 +89,6 @@ struct HistoryCommandTests {
     #expect((29.9...30.1).contains(until.timeIntervalSinceNow / 86_400))
     #expect(try home.coffer("vault deleted github").out.hasPrefix("github  ada  "))
     try home.transcript("vault deleted web --json", out: "[]\n")
-    // It is still found by its service alone.
     try home.transcript("vault get github --revision 1", out: "one")
     try home.transcript("vault undelete github")
     try home.transcript("vault get github", out: "three")
@@ -163,7 +161,7 @@ struct HistoryCommandTests {
     try home.transcript("vault prune --keep 0")
     try home.transcript("vault delete coffer.auth --forever")
     #expect(try records(home) == empty)
-    // A person's items used by git or docker keep their history until these erase them.
+    // Items used by git or docker keep their history until these erase them.
     for value in ["p1", "p2"] { try home.transcript("vault set https://git.example ada", in: value) }
     #expect(try records(home) == empty + 2)
     try home.transcript("credential git erase", in: "protocol=https\nhost=git.example\nusername=ada\npassword=p2\n\n")
@@ -190,7 +188,6 @@ struct HistoryCommandTests {
     try home.transcript("vault delete docker:https://hub.example")
     try home.transcript("credential docker erase", in: "https://hub.example")
     #expect(try records(home) == empty)
-    // A person's own item, with and without the account, and a field.
     for line in ["vault delete web ada --forever", "vault delete web --forever"] {
       for value in ["one", "two"] { try home.transcript("vault set web ada", in: value) }
       try home.transcript("vault set web ada --field pin", in: "4711")

@@ -25,7 +25,6 @@ struct ImportCommandTests {
     try home.transcript("vault export --references --service app", out: references)
     let values = "A='one'\nB='two words'\nC=\"it's\n\\\"\\$\"\n"
     try home.transcript("vault export --reveal --format env --service app", out: values)
-    // An export imports unchanged, and a shell reads it too.
     try home.transcript(
       "vault import -q --from env --service copy -", in: values, out: "added  copy  A\nadded  copy  B\nadded  copy  C\n")
     try home.transcript("vault get copy C", out: "it's\n\"$")
@@ -108,7 +107,6 @@ struct ImportCommandTests {
       let place = "line \(line): the text ends after \(length) bytes, in the middle: "
       #expect(error?.what.hasPrefix(place) == true, "\(length): \(error?.what ?? "")")
     }
-    // Another fault is not blamed on the end.
     let error = #expect(throws: StoreError.self) { try read(Data(#"{"coffer":1,"itens":[]}"#.utf8)) }
     #expect(error?.what == "line 1: an unknown field beside the items")
   }

@@ -73,9 +73,8 @@ struct ItemChangeCommandTests {
     #expect(try home.coffer("vault verify --json").out.contains("\"records\":2"))
   }
 
-  /// An editor that runs a shell script.
   private func editor(_ home: Home, _ script: String) throws -> [String: String] {
-    // Read by a shell, not executed: a child of another test's fork may hold the file open for writing a moment longer.
+    // Read by a shell, not executed: a child of another test's fork may hold the file open for writing.
     ["EDITOR": "/bin/sh " + (try home.file("editor", "\(script)\n"))]
   }
 

@@ -8,7 +8,6 @@ import Testing
 
 @Suite(.tags(.process), .defaultRun)
 struct JoinCommandTests {
-  /// A vault with the item `a`, and another home whose identity has a slot in it.
   private func invited() throws -> (owner: Home, guest: Home, invitation: String) {
     let owner = try Home.withVault()
     try owner.transcript("vault set a", in: "hush")
@@ -169,7 +168,6 @@ struct JoinCommandTests {
       #expect(answer.status == 66 && answer.out.isEmpty, "\(answer)")
       #expect(answer.err.contains("coffer vault join PLACE INVITATION"))
     }
-    // The vault's id, which the file contains, is not enough.
     guest.environment["COFFER_EXPECT_VAULT"] = try owner.vaultID()
     try guest.transcript("vault join \(owner.vault)", err: "anyone could have made it", exit: 66)
     #expect(!guest.exists("state/pins"))
@@ -207,7 +205,7 @@ struct JoinCommandTests {
     try guest.transcript("vault get a --vault \(owner.vault)", out: "newer")
     try put(old, at: owner.vault)
     try guest.transcript("vault join \(owner.vault) \(invitation)", err: "coffer vault pin accept", exit: 66)
-    // Its own secret proves the vault: no consent is needed, and the pin is still checked.
+    // Its own secret proves the vault without consent, and the pin is still checked.
     try owner.transcript("vault join \(owner.vault)", err: "coffer vault pin accept", exit: 66)
     #expect(try owner.coffer("vault pin accept").status == 0)
     try owner.transcript(

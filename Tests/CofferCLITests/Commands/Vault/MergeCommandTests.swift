@@ -138,7 +138,6 @@ struct MergeCommandTests {
     try stranger.transcript("vault set a", in: "theirs")
     try here.transcript(Self.merge(stranger), out: "conflict  a\n", err: "the other vault's value comes")
     try here.transcript("vault get a", out: "theirs")
-    // This machine's memory of the vault has nothing of the others.
     try here.transcript("vault get b", out: "forked")
     try here.transcript("--vault \(here.path)/older vault get a", out: "old", err: "a copy of vault")
   }
@@ -290,7 +289,6 @@ struct MergeCommandTests {
 }
 
 extension Home {
-  /// The items, as lines with their identity.
   fileprivate func items() throws -> [String] {
     struct Item: Decodable { let service: String, account: String, id: String, label: String }
     let items = try JSONDecoder().decode([Item].self, from: Data(coffer("vault list --json").out.utf8))

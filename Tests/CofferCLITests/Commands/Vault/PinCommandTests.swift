@@ -6,7 +6,6 @@ import Testing
 
 @Suite(.tags(.process), .defaultRun)
 struct PinCommandTests {
-  /// A vault with the value "new", and its file from when it was "old".
   func prepared() throws -> (home: Home, old: Data) {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "old")
@@ -72,7 +71,6 @@ struct PinCommandTests {
     home.locked()
     try home.transcript("vault backup -q \(home.path)/copy")
     #expect(try !home.coffer("doctor").out.contains("problem"))
-    // A machine without a pin may know the number from elsewhere.
     let told = ["COFFER_EXPECT_VAULT": try home.vaultID() + ":9"]
     try home.transcript("vault backup \(home.path)/second", with: told, err: "older than the 9 that is expected", exit: 66)
     #expect(try home.coffer("doctor", with: told).out.contains("problem  pins: the vault is at generation 2, older than the 9"))
@@ -170,7 +168,7 @@ struct PinCommandTests {
     }
     for writer in writers { writer.waitUntilExit() }
     for writer in 1...8 {
-      // If a busy machine could not lock the pin within a second, the next commit updates it, and that is reported.
+      // If the pin was locked for a second, the next commit updates it, and that is reported.
       let said = try home.content("out\(writer)").split(separator: "\n")
         .filter { !$0.contains("has held the lock for") && !$0.hasPrefix("  try: ") }
       #expect(said.isEmpty)
@@ -216,7 +214,6 @@ struct PinCommandTests {
 }
 
 extension Home {
-  /// A shell in this home, with output and messages in a file.
   func started(_ script: String, _ output: String) throws -> Process {
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: file(output)))
     let process = Process()
@@ -237,7 +234,6 @@ extension Home {
     return try #require((status?["vault"] as? [String: Any])?["id"] as? String)
   }
 
-  /// The pin's numbers, after a check of everything else shown.
   func pinned() throws -> [String: Int] {
     let answer = try coffer("vault pin show --json")
     let pin = try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any])

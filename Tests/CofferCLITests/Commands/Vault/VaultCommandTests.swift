@@ -226,7 +226,6 @@ struct VaultCommandTests {
 }
 
 extension Home {
-  /// The output of a shell in this home, including messages.
   func shell(_ script: String) throws -> String {
     let process = Process()
     let pipe = Foundation.Pipe()

@@ -17,7 +17,7 @@ struct VaultNameTests {
     try home.transcript("--vault work vault set b", in: "theirs", with: key)
     try home.transcript("vault --vault=work get b", with: key, out: "theirs")
     try home.transcript("vault get b", with: key.merging(["COFFER_VAULT": "work"]) { $1 }, out: "theirs")
-    // A path in this folder, which may be open to others, whatever the name stands for.
+    // A path in this folder, which may be open to others.
     let folder = FileManager.default.currentDirectoryPath
     func expectPath(_ place: String) throws {
       let answer = try home.coffer("vault get b --vault \(place)", with: key)

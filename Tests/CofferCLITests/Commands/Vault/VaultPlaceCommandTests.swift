@@ -90,7 +90,6 @@ struct VaultPlaceCommandTests {
     let status = try home.coffer("agent status --json --vault \(other.vault)").out
     #expect(status.contains(other.vault.replacing("/", with: "\\/")) || status.contains(other.vault), "\(status)")
     try home.transcript("vault get a --vault \(other.vault)", out: "theirs")
-    // From another folder, by its name there.
     let there = try #require(
       try home.program(["sh", "-c", "cd \(other.path)/data && \(Home.coffer) vault get a --vault vault.sqlite"]))
     #expect(there.out == "theirs" && there.status == 0, "\(there)")

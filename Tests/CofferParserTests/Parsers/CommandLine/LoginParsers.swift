@@ -13,7 +13,6 @@ enum LoginParsers {
 
   private static let longestLife = 315_360_000.0
 
-  /// The answer of an endpoint for tokens and codes.
   static let answer = Parser(
     "login-answer",
     words: ImportParsers.json + [
@@ -29,7 +28,6 @@ enum LoginParsers {
     try promise(answer.texts.values.allSatisfy { $0.utf8.count <= 4096 }, "a text is longer than a login's")
   }
 
-  /// A server's metadata.
   static let document = Parser(
     "login-document",
     words: ImportParsers.json + [
@@ -48,7 +46,6 @@ enum LoginParsers {
     }
   }
 
-  /// The request line of a returning browser.
   static let callback = Parser(
     "login-callback", longest: 512, words: ["GET /callback?", " HTTP/1.1", "code=", "state=", "iss=", "error=", "&", "%2F", "+"]
   ) { input in

@@ -9,7 +9,7 @@ import SystemPackage
 
 @testable import CofferDefaults
 
-/// The files of the plain store, which Foundation, editors and other versions write too, and command line words.
+/// The files of the plain store, which Foundation and editors write too, and command line words.
 enum DefaultsParsers {
   static let all = [xml, binary, record, journal, arguments]
 
@@ -37,7 +37,6 @@ enum DefaultsParsers {
     try promise(xml.values == values && xml.encoding == .xml, "a list is another one in XML")
   }
 
-  /// A journal record after its length and checksum.
   static let record = Parser("journal-record") { content in
     guard content.count >= Record.headerBytes - 8 else { return }
     var bytes = [UInt8](repeating: 0, count: 8) + content
@@ -55,13 +54,12 @@ enum DefaultsParsers {
     try promise(second.record.said == found.record.said, "a record says something else")
   }
 
-  /// A journal's first page, cut to its fields, followed by records. The first byte selects the numbers with valid checks.
+  /// A journal's first page, cut to its fields, then records. The first byte selects the numbers with valid checks.
   static let journal = Parser("journal") { input in
     let (first, content) = input.choice
     try JournalFile.shared.read(content, checked: first)
   }
 
-  /// Command line words, separated by zeros.
   static let arguments = Parser("arguments", longest: 256, words: ["--", "-key", "=", "-1", "-.5"]) { input in
     let words = input.split(separator: 0, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
     let overrides = LaunchArguments(words)
@@ -88,7 +86,6 @@ enum DefaultsParsers {
 }
 
 extension Record {
-  /// The record's content, for comparison.
   fileprivate var said: [PlainForm] {
     func forms(_ changes: [Change]) -> [PlainForm] { changes.flatMap { [.string($0.name), $0.form ?? .argument("none")] } }
     return switch self {

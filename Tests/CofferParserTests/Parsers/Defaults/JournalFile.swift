@@ -10,14 +10,11 @@ import SystemPackage
 
 @testable import CofferDefaults
 
-/// One journal in memory, whose bytes are replaced for each input: making and mapping a file would cost more than reading
-/// it.
+/// One journal in memory for all inputs: making and mapping a file would cost more than reading it.
 final class JournalFile: Sendable {
   static let shared = JournalFile()
 
-  /// The header's bytes in an input.
   private static let fields = 248
-  /// Room for the records.
   private static let room = 8192
 
   private let turn = Mutex(())
@@ -38,7 +35,6 @@ final class JournalFile: Sendable {
     try Self.follow(journal)
   }
 
-  /// Reads it as a process that opens it.
   private static func follow(_ journal: Journal) throws {
     try journal.checkFormat()
     _ = (journal.holder, try journal.memory.list, try journal.memory.isRetired())

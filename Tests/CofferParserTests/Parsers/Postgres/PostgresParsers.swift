@@ -15,7 +15,6 @@ import CofferVaultRows
 enum PostgresParsers {
   static let all = [rows, settings]
 
-  /// Why reading is impossible: libpq is missing.
   static var obstacle: String? { PostgresVaults.obstacle() }
 
   // It is fixed and well formed, and read once: that takes a tenth of what an input does.
@@ -42,7 +41,7 @@ enum PostgresParsers {
 
 /// An input: requests and answers. The first byte counts the steps; its highest bit shows whether the input also answers the
 /// questions asked of every server, the next one whether a lost server returns. Then come a byte for each step, and the
-/// server's answers.
+/// answers.
 private struct Script {
   let steps: ArraySlice<UInt8>
   /// On each connection.
@@ -61,12 +60,10 @@ private struct Script {
     + ServerMessage.row(["1", PostgresSchema.text, "1", PlainSchema.text, "1", "UTF8"]) + ServerMessage.ready
 }
 
-/// The results of one input's steps.
 private final class Outcome {
   private var refusal: StoreError?
   private var broken: String?
 
-  /// Whether the server is gone for good.
   private(set) var isOver = false
 
   func note(_ body: () throws(StoreError) -> Void) {
@@ -78,7 +75,6 @@ private final class Outcome {
 
   func promise(_ isKept: Bool, _ what: @autoclosure () -> String) { if !isKept { broken = broken ?? what() } }
 
-  /// - Throws: ``BrokenPromise``, or the refusal.
   func judge() throws {
     if let broken { throw BrokenPromise(broken) }
     guard let refusal else { return }
@@ -222,7 +218,6 @@ private final class RowUse {
   }
 }
 
-/// Uses the plain values of a domain on a server.
 private final class SettingUse {
   let outcome = Outcome()
   private var settings: PostgresDefaults?
@@ -255,7 +250,7 @@ private final class SettingUse {
     }
   }
 
-  /// One write as a store makes it, except that an unanswered commit is looked up at once, not for some seconds.
+  /// One write as a store makes it, except that an unanswered commit is looked up at once.
   private func write(_ step: UInt8, _ table: PlainTable, _ session: PostgresSession) throws(StoreError) {
     let write = PlainWrite(table, ["a", "b"])
     let connection = try session.open()

@@ -33,7 +33,6 @@ final class ScriptedServer: Sendable {
   /// Sets the next connections' answers after the greeting; later connections are ended at once.
   func say(_ scripts: [[UInt8]]) { self.scripts.withLock { $0 = scripts } }
 
-  /// Whether the next connection is ended at once.
   var isSilent: Bool { scripts.withLock { $0.isEmpty } }
 
   private func serve() {
@@ -41,8 +40,7 @@ final class ScriptedServer: Sendable {
     while true {
       let client = accept(listener, nil, nil)
       guard client >= 0 else { return }
-      // The previous one is not closed sooner: data that the client had not read would be lost together with its unread
-      // data.
+      // The previous one is not closed sooner: unread data of the client would be lost.
       if let last { close(last) }
       last = client
       let script = scripts.withLock { $0.isEmpty ? [] : $0.removeFirst() }
@@ -59,7 +57,6 @@ final class ScriptedServer: Sendable {
     }
   }
 
-  /// Discards received data.
   private func drain(_ client: Int32) {
     withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { room in
       _ = recv(client, room.baseAddress, room.count, Int32(MSG_DONTWAIT))
@@ -77,7 +74,6 @@ final class ScriptedServer: Sendable {
 }
 
 enum ServerMessage {
-  /// A message of any type.
   static func message(_ type: UInt8, _ body: [UInt8]) -> [UInt8] { [type] + bytes(UInt32(body.count + 4)) + body }
 
   /// A connection's start, up to the client's first question.
@@ -91,7 +87,6 @@ enum ServerMessage {
       + message(UInt8(ascii: "K"), bytes(UInt64(1))) + ready
   }()
 
-  /// The end of a queue of questions.
   static let ready = message(UInt8(ascii: "Z"), [UInt8(ascii: "I")])
 
   /// One row of texts, as the answer to a statement prepared with the question.
@@ -105,8 +100,8 @@ enum ServerMessage {
       + message(UInt8(ascii: "D"), bytes(UInt16(texts.count)) + cells) + message(UInt8(ascii: "C"), Array("SELECT 1\0".utf8))
   }
 
-  /// An input's messages: a type, the length of the content in two bytes, and the content. A type of 0 ends them, and later
-  /// bytes are sent unchanged.
+  /// An input's messages: a type, the content's length in two bytes, and the content. A type of 0 ends them, and later bytes
+  /// are sent unchanged.
   static func messages(of input: ArraySlice<UInt8>) -> [UInt8] {
     var (rest, said) = (input, [UInt8]())
     while let type = rest.popFirst() {

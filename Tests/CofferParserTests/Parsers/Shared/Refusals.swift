@@ -8,7 +8,6 @@ enum Refusals {
     .conflict, .unencodable, .expired, .clockBehind,
   ]
 
-  /// The fault of `error`; nil for a refusal with a reason.
   static func unexplained(_ error: any Error) -> String? {
     switch error {
     case let error as StoreError:

@@ -23,7 +23,6 @@ enum AgentParsers {
     try keeps(body, "a request", try read(request, frame))
   }
 
-  /// Reads the request as the agent does. If only one body represents the result, returns a writer of it.
   private static func read(_ request: AgentProtocol.Request, _ frame: borrowing Frame) throws(StoreError) -> Rewriting? {
     switch request {
     case .status, .lock, .stop, .verify, .describe:
@@ -156,7 +155,6 @@ enum AgentParsers {
     return Frame(body: try VaultParsers.secret(body))
   }
 
-  /// A writer of the message that was read.
   private struct Rewriting {
     let put: (inout FrameWriter) throws -> Void
     /// Whether its parts have one order.

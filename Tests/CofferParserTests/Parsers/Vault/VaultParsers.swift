@@ -10,7 +10,7 @@ import CofferStorage
 @testable import CofferVaultFormat
 @testable import CofferVaultRows
 
-/// The parts of a vault's file and of a pin with open seals: content from a holder of the key, or from anyone.
+/// The parts of a vault's file and of a pin with open seals, from a holder of the key or anyone.
 enum VaultParsers {
   static let all = [header, sealedHeader, state, record, log, pin, page, credentials] + AgentParsers.all
 
@@ -112,7 +112,7 @@ enum VaultParsers {
     guard page.lent({ PageCheck.accepts($0) }) else { throw FormatError.damaged("page", "it is refused") }
   }
 
-  /// A vault's credentials, from files and lines that people edit: the first byte selects the kind.
+  /// Credentials from files and lines that people edit: the first byte selects the kind.
   static let credentials = Parser(
     "vault-credentials", longest: 512, words: ["PVKEY1-", "PVID1-", "PVINV1-", "PVPUB1-"]
   ) { input in
@@ -155,7 +155,7 @@ enum VaultParsers {
 
   static func secret(_ bytes: [UInt8]) throws -> SecretBytes { try bytes.lent { try SecretBytes(copying: $0) } }
 
-  /// `content` equals the written bytes, except an extension, which a later version defines.
+  /// `content` equals the written bytes, except a later version's extension.
   private static func same(_ written: [UInt8], _ content: [UInt8], _ part: String) throws(BrokenPromise) {
     let isSame = content.starts(with: written.dropLast(2)) && (content.count > written.count || content == written)
     try promise(isSame, "\(part) has another encoding")

@@ -46,7 +46,6 @@ import Testing
       #expect(found.value == ConfigValue(value, isSecret: false) && found.encodedKey == name, "\(name)")
       #expect(try snapshot.value(forKey: key(name), type: type) == found, "\(name)")
     }
-    // A snapshot lacks values stored later.
     try app.set("Hello again", for: keys.greeting)
     #expect(try snapshot.value(forKey: key("service.greeting"), type: .string).value?.content == .string("Hi"))
   }
