@@ -256,7 +256,10 @@ public final class DatabaseServer: Sendable {
 
   /// Runs SQL as a superuser.
   ///
-  /// - Parameter other: the number in the socket's name of a proxy of the server.
+  /// - Parameters:
+  ///   - role: the user.
+  ///   - database: the database.
+  ///   - other: the number in the socket's name of a proxy of the server.
   @discardableResult
   public func sql(
     _ text: String, as role: String = "coffer", in database: String = "postgres", through other: Int? = nil

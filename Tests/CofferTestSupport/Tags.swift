@@ -1,6 +1,6 @@
 public import Testing
 
-/// What a test needs. Suites have the tags of most of their tests, single tests their own.
+/// Needs of a test. Suites have the tags of most of their tests, single tests their own.
 ///
 /// Each of these tags accompanies ``Testing/Trait/defaultRun`` or ``Testing/Trait/wholeRun``: such tests are too costly for
 /// the fast run.

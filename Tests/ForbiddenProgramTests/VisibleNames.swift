@@ -6,7 +6,7 @@ enum VisibleNames {
   static let most = 26
 
   static let ofCoffer: Set<String> = [
-    // What is kept.
+    // Stored values.
     "StorageKey",
     "KeySpace",
     "PlainValue",
@@ -21,7 +21,7 @@ enum VisibleNames {
     "Overrides",
     "Places",
     "StoreError",
-    // Who is logged in.
+    // Logins.
     "Session",
     // The vault.
     "LockedVault",

@@ -229,6 +229,7 @@ import Testing
     }
     #expect(answer.status == 0, "\(answer.err)")
     #expect(try server.takes(answer.out))
+    // A clock ahead ends it, one behind does not, unless it is too far off.
     #expect((answer.out == token) == (offset == "-1d"), "\(offset)")
     let next = try #require(try shifted("auth refresh --quiet"))
     #expect(next.status == 0, "\(next.err)")

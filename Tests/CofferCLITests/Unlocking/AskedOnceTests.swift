@@ -164,7 +164,7 @@ struct AskedOnceTests {
     let next = try home.file("next", "unit kite sofa plum")
     try home.transcript("vault list --passphrase-file \(next)")
     let file = try home.file("code", code)
-    // The only slot with a passphrase is meant, whatever opened the vault.
+    // The only slot with a passphrase is meant, whichever slot opened the vault.
     try home.changesKey("vault passphrase --quiet --recovery-file \(file) --new-passphrase-file \(home.path)/pass", "")
     try home.transcript("vault list --passphrase-file \(home.path)/pass")
     try home.transcript("recover", err: "there is no terminal to ask for the recovery code at", exit: 69)

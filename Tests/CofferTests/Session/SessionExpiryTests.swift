@@ -179,7 +179,7 @@ private final class HandSetClock: Sendable {
   }
 }
 
-/// A memory vault whose clock is slow on demand: it opens no value then.
+/// A memory vault whose clock is behind on demand: it opens no value then.
 private final class ClocklessVault: Store {
   typealias R = Vault
   let isBehind = Mutex(false)

@@ -106,7 +106,7 @@ import Testing
       try database.outcomes.commit(.random(), now: now + Self.day + 1)
       #expect(try database.outcomes.outcome(of: dropped) == nil)
       #expect(try database.outcomes.outcome(of: committed) == .committed)
-      // A fast clock: the day starts when that is noticed.
+      // A clock that was ahead: the day starts when that is noticed.
       _ = try database.outcomes.settle(dropped, now: now + 100 * Self.day)
       try database.outcomes.commit(.random(), now: now)
       try database.outcomes.commit(.random(), now: now + Self.day)

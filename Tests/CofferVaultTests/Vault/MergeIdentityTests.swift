@@ -97,7 +97,7 @@ import Testing
     let pair = try strangers("pw", "pw")
     _ = try pair.mergeHere()
     _ = try pair.mergeThere()
-    // By a slow clock.
+    // By a clock that is behind.
     home.now -= 3600
     try pair.here.apply([.describe(ada, as: ItemMetadata(label: "Mine"))])
     let report = try pair.mergeHere()

@@ -9,7 +9,7 @@ import Testing
 @testable import CofferVault
 @testable import CofferVaultFormat
 
-/// No content ending with a session or permanently removed is kept, whoever requests a history.
+/// No content ending with a session or permanently removed is kept, even if a history is requested.
 @Suite struct NothingKeptTests {
   private let place: TemporaryVault
   private let name = ItemName(sealed: "app", "refresh token")

@@ -24,7 +24,7 @@ import Testing
 
   struct Forged: Decodable { let vault: String }
 
-  /// What the opener of a forged vault knows of the true one.
+  /// The opener's knowledge of the true vault.
   enum Knowledge: CaseIterable {
     case pin, firstInvitation, presentInvitation, nothing
   }
