@@ -4,10 +4,9 @@ import Testing
 
 @testable import CofferCLI
 
-/// The whole tree of commands, as the program itself tells it.
+/// The whole command tree, as the program itself reports it.
 @Suite(.tags(.process), .defaultRun)
 struct ContractTests {
-  /// What `--experimental-dump-help` says, as far as it matters here.
   private struct Tool: Decodable { let command: Info }
   private struct Info: Decodable {
     let commandName: String, abstract: String?, shouldDisplay: Bool
@@ -19,7 +18,6 @@ struct ContractTests {
     struct Name: Decodable { let kind: String, name: String }
   }
 
-  /// Every command that does something, by its words after `coffer`.
   private func leaves() throws -> [(path: String, info: Info)] {
     let answer = try Home().coffer("--experimental-dump-help")
     let tree = try JSONDecoder().decode(Tool.self, from: answer.bytes).command
@@ -40,7 +38,7 @@ struct ContractTests {
 
   /// The options of every command.
   private static let common: Set = ["--home", "--vault", "--offline", "--quiet", "-q", "--yes", "--help", "-h", "--version"]
-  /// The options of a command that opens the vault with a secret; the pages say "unlocking" for them.
+  /// The options of a command that opens the vault with a secret; the pages call them "unlocking".
   private static let unlocking: Set = [
     "--passphrase-fd", "--passphrase-file", "--key-file", "--recovery-file", "--identity", "--invitation", "--min-generation",
     "--no-agent",

@@ -126,7 +126,6 @@ struct ExitStatusTests {
   func `coffer help exit-codes prints each status once`() throws {
     let answer = try Home().coffer("help exit-codes")
     #expect(answer.status == 0)
-    // A long meaning goes on below itself.
     let lines = answer.out.replacing(/\n {6,}(?=\D)/, with: " ").split(separator: "\n")
     for status in ExitStatus.allCases {
       #expect(lines.count { $0.drop { $0 == " " } == "\(status.rawValue)  \(status.meaning)" } == 1)

@@ -3,7 +3,6 @@ internal import CofferStorage
 internal import CofferVault
 internal import Foundation
 
-/// A real vault store that ends the process before or after one of its parts.
 struct DyingVault: Store {
   typealias R = Vault
   private let store: VaultStore
@@ -28,7 +27,7 @@ struct DyingVault: Store {
     if step == "afterForget" { Self.die() }
   }
 
-  /// Ends this process as nobody can prevent.
+  /// Ends this process unpreventably.
   static func die() { kill(getpid(), SIGKILL) }
 
   func load(_ name: String) throws(StoreError) -> SecretForm? { try store.load(name) }

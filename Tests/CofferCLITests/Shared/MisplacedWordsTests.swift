@@ -4,7 +4,6 @@ import Testing
 
 @testable import CofferCLI
 
-/// Words that name one kind of place where another belongs.
 @Suite(.tags(.process), .defaultRun)
 struct MisplacedWordsTests {
   @Test

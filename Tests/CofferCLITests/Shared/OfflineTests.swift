@@ -2,10 +2,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Reading a vault whose server is away, from its mirror.
 @Suite(.tags(.process), .wholeRun)
 struct OfflineTests {
-  /// A started `coffer` and what it says.
   private func start(_ line: String, _ home: Home) throws -> (child: Child, said: () -> String, told: () -> String) {
     let id = UUID().uuidString
     let names = try ["in", "out", "err"].map { try home.file(".run/\(id).\($0)") }
@@ -58,8 +56,7 @@ struct OfflineTests {
       #expect(told.out.contains(answer) && told.err == note, "\(line): \(told.status) \(told.out) \(told.err)")
     }
     try home.transcript("vault backup --quiet \(home.path)/copy")
-    // By each way that writes: through items, through the key, as a new vault, in the vault's place, with what is stored next, at
-    // the agent.
+    // Each way of writing: items, the key, a new vault, a replacement, a later store, the agent.
     for line in [
       "vault set web ada", "vault delete web ada --yes", "set token --secret", "vault rotate --yes", "vault repair",
       "vault pin accept", "init --new-key-file \(home.path)/k2", "recover", "vault restore \(home.path)/copy",
@@ -73,7 +70,6 @@ struct OfflineTests {
       #expect(answer.err.contains("without --offline and COFFER_OFFLINE"), "\(line)")
     }
     #expect(!home.exists("k2") && !home.exists("run/agent.sock"), "no key is left, and no agent is started")
-    // What has nothing to do with the vault goes on.
     try home.transcript("defaults write app theme dark")
     try home.transcript("set theme dark --plain --quiet")
     try home.transcript("lock --quiet")
@@ -116,7 +112,7 @@ struct OfflineTests {
     try home.transcript("vault get a --quiet --offline \(mirror)", out: "2")
     try home.transcript("vault get a", out: "3")
     try home.transcript("agent stop --quiet")
-    // What keeps a mirror does not read it.
+    // The command that keeps a mirror does not read it.
     try home.transcript("vault mirror --quiet \(mirror)", with: ["COFFER_OFFLINE": mirror])
     try home.transcript("vault get a --quiet --offline \(mirror)", out: "3")
     let file = try Home.withVault()
