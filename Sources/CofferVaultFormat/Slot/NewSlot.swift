@@ -2,10 +2,8 @@ internal import CofferMemory
 package import CofferPlatform
 internal import CofferStorage
 
-/// A new slot without its boxes.
-///
-/// Argon2id runs here, where no transaction waits. The boxes are made within the transaction that adds the slot, when the
-/// vault's key is known.
+/// A new slot without its boxes. Argon2id runs here, where no transaction waits. The transaction that adds the slot makes the
+/// boxes, when the vault's key is known.
 package struct NewSlot: ~Copyable, Sendable {
   let frame: SlotFrame
   /// The slot's IKM; nil for a recipient.
@@ -119,7 +117,6 @@ package struct SlotPlan: ~Copyable, Sendable {
 
   package init() {}
 
-  /// Unchanged or replaced.
   package borrowing func keeps(_ id: SlotID) -> Bool { only?.contains(id) ?? !dropped.contains(id) }
 
   package borrowing func replaces(_ id: SlotID) -> Bool { addedID == id }
