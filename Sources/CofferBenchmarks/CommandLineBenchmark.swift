@@ -64,7 +64,6 @@ enum CommandLineBenchmark {
       .appendingPathComponent("coffer").path
   }
 
-  /// The program, and its names for git and docker.
   private struct Tools {
     let coffer: String, gitHelper: String, dockerHelper: String
 

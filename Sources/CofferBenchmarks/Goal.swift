@@ -24,7 +24,6 @@ enum Goal {
   }
 }
 
-/// A contender's result.
 struct Result {
   /// Per operation, the median over the rounds.
   let microseconds: Double

@@ -38,7 +38,6 @@ final class SQLitePeer {
     }
   }
 
-  /// One row in the running transaction.
   func put(_ number: Int) throws {
     let key = key(number)
     sqlite3_bind_blob64(insert, 1, key, 16, nil)
@@ -49,7 +48,7 @@ final class SQLitePeer {
     guard sqlite3_step(insert) == SQLITE_DONE else { throw PeerFailed() }
   }
 
-  /// One row in its own durable transaction.
+  /// One row, durably.
   func set(_ number: Int) throws { try transaction { try put(number) } }
 
   func transaction(_ body: () throws -> Void) throws {

@@ -98,7 +98,6 @@ enum SecretServiceBenchmark {
     return count
   }
 
-  /// The process that owns the name on the side's bus.
   private static func process(_ program: String, _ side: SecretServiceSide) throws -> Int32 {
     let file = side.home + "/status"
     try side.shell("\(program) secret-service status --json >\(file)")

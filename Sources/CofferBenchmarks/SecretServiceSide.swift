@@ -6,7 +6,6 @@ internal import Foundation
 /// A provider of `org.freedesktop.secrets` on its own bus, and its clients.
 final class SecretServiceSide {
   let home: String
-  /// The environment of its clients.
   let environment: [String: String]
 
   private init(_ home: String, _ given: [String: String]) throws {
@@ -61,7 +60,6 @@ final class SecretServiceSide {
     _ = try vault.add(items)
   }
 
-  /// Runs a line in the shell as one of its clients.
   func shell(_ line: String) throws { try SecretPeers.environment(environment) { try Shell.run(line) } }
 
   /// One `secret-tool lookup`, from start to end.
@@ -121,13 +119,11 @@ final class SecretServiceClient {
     try process.run()
   }
 
-  /// Waits for `count` runs of `operation`.
   func run(_ operation: String, _ count: Int) throws {
     try questions.fileHandleForWriting.write(contentsOf: Data("\(operation) \(count)\n".utf8))
     guard !answers.fileHandleForReading.availableData.isEmpty else { throw Shell.Failed(line: operation) }
   }
 
-  /// A contender that repeats `operation`.
   func contender(_ name: String, _ operation: String, _ goals: [Goal]) -> Contender {
     let count = 50
     return Contender(name: name, count: count, goals: goals) { step in

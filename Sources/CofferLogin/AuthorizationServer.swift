@@ -126,7 +126,6 @@ extension AuthorizationServer {
     try await Cancellation.run { try discover(issuer: issuer, authority: authority, $0) }
   }
 
-  /// On the calling thread.
   package static func discover(
     issuer: String, authority: String?, _ cancellation: Cancellation?
   ) throws -> AuthorizationServer {
@@ -163,7 +162,6 @@ extension AuthorizationServer {
   }
 }
 
-/// The used parts of a server's description.
 struct ServerDocument {
   var texts: [String: String] = [:]
   var methods: [String]?

@@ -45,7 +45,6 @@ public final class BrowserLogin: Sendable {
   ///   another server; the errors of ``OAuthClient/tokensOfItsOwn()``.
   public func wait() async throws -> OAuthTokens { try await Cancellation.run { try self.wait($0) } }
 
-  /// On the calling thread.
   package func wait(_ cancellation: Cancellation) throws -> OAuthTokens {
     defer { door.close() }
     let (answer, browser) = try door.answer(of: state, within: Self.longestWait, cancellation)

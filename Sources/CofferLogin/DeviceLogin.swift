@@ -62,7 +62,7 @@ public struct DeviceLogin: Sendable {
   ///   unreachable until then; `.damaged` for invalid answers; `CancellationError`.
   public func wait() async throws -> OAuthTokens { try await Cancellation.run { try wait($0) } }
 
-  /// On the calling thread; `pause` waits the given seconds.
+  /// - Parameter pause: waits the given seconds.
   package func wait(_ cancellation: Cancellation, pause: ((Double) throws -> Void)? = nil) throws -> OAuthTokens {
     let pause = pause ?? cancellation.sleep
     var form = Form()
@@ -110,7 +110,6 @@ extension OAuthClient {
   ///   ``tokensOfItsOwn()``.
   public func loginByCode() async throws -> DeviceLogin { try await Cancellation.run { try loginByCode($0) } }
 
-  /// On the calling thread.
   package func loginByCode(_ cancellation: Cancellation?) throws -> DeviceLogin {
     guard let endpoint = server.deviceAuthorization else {
       throw StoreError(

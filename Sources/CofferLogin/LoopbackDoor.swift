@@ -32,9 +32,9 @@ final class LoopbackDoor: Sendable {
     }
   }
 
-  /// The parameters that the browser brings to `/callback`, including `state`, and the browser, which waits for its page. Any
-  /// other request, or one with a wrong state, gets "not found": any user of this machine can connect, and only the right
-  /// state ends the wait. Connections are served concurrently, so that a silent one does not block the browser.
+  /// Waits for `/callback` with the right `state`; returns its parameters and the browser, which waits for its page. Other
+  /// requests get "not found", because any user of this machine can connect. Connections are served concurrently, so that a
+  /// silent one does not block the browser.
   func answer(
     of state: SecretForm, within seconds: Double, _ cancellation: Cancellation
   ) throws -> (parameters: [String: String], browser: DoorVisitor) {

@@ -36,7 +36,6 @@ public struct OAuthClient: Sendable {
     try await Cancellation.run { try tokensOfItsOwn($0) }
   }
 
-  /// On the calling thread.
   package func tokensOfItsOwn(_ cancellation: Cancellation?) throws -> OAuthTokens {
     var form = Form()
     form.add("grant_type", "client_credentials")
@@ -54,7 +53,6 @@ public struct OAuthClient: Sendable {
     try await Cancellation.run { try tokens(refreshing: refresh, $0) }
   }
 
-  /// On the calling thread.
   package func tokens(refreshing refresh: SecretForm, _ cancellation: Cancellation?) throws -> OAuthTokens {
     var form = Form()
     form.add("grant_type", "refresh_token")
@@ -72,7 +70,6 @@ public struct OAuthClient: Sendable {
     try await Cancellation.run { try revoke(token, $0) }
   }
 
-  /// On the calling thread.
   package func revoke(_ token: SecretForm, _ cancellation: Cancellation?) throws -> Bool {
     guard let endpoint = server.revocation else { return false }
     var form = Form()

@@ -49,7 +49,6 @@ public struct OAuthTokens: Sendable {
   }
 }
 
-/// The used parts of a server's answer.
 struct OAuthAnswer {
   private(set) var accessToken: SecretForm?
   private(set) var refreshToken: SecretForm?
@@ -61,7 +60,6 @@ struct OAuthAnswer {
     "token_type", "scope", "error", "error_description", "user_code", "verification_uri", "verification_url",
     "verification_uri_complete",
   ]
-  /// Most bytes of a text.
   private static let longestText = 4096
 
   /// - Throws: `.damaged` for anything but a JSON object with texts and numbers in their places.

@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// All guarded memory of the process, carved from a few `sodium_malloc` regions.
 ///
-/// One region a secret does not scale: `sodium_malloc` plus `sodium_free` costs 23 µs (measured), and at four mappings each
-/// about 16 000 reach the kernel's mapping limit. So blocks of up to 16 KiB come from 64 KiB slabs of one block size; larger
-/// blocks have their own region.
+/// One region a secret does not scale: `sodium_malloc` plus `sodium_free` costs 23 µs (measured), and about 16 000 regions of
+/// four mappings reach the kernel's limit. So blocks of up to 16 KiB come from 64 KiB slabs of one block size; larger blocks
+/// have their own region.
 ///
 /// Every region begins with a non-zero mark. The kernel zeroes these pages in a forked child (`MADV_WIPEONFORK`), so a
 /// missing mark shows the child that its secrets are gone.

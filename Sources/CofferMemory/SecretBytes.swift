@@ -99,7 +99,6 @@ public struct SecretBytes: ~Copyable, Sendable {
     }
   }
 
-  /// The last `count` bytes, in their own block.
   package borrowing func suffix(_ count: Int) throws(SecretMemoryError) -> SecretBytes {
     try withUnsafeBytes { (bytes) throws(SecretMemoryError) in
       try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: bytes[max(0, bytes.count - count)...]))

@@ -17,7 +17,6 @@ package enum LoginItems {
 }
 
 extension SecretForm {
-  /// Whether both have the same bytes, or both are missing.
   package static func areSame(_ left: SecretForm?, _ right: SecretForm?) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
     return left.bytes.isEqual(to: right.bytes)

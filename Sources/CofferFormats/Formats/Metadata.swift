@@ -27,7 +27,7 @@ package enum Attributes {
     }
   }
 
-  /// Refuses a name that is reserved for the library.
+  /// Refuses a reserved name.
   package static func checkFree(_ name: String) throws(Failure) {
     guard ItemMetadata.isOwn(attribute: name) else { return }
     throw .usage("the attributes '\(Printable.line(name))' are reserved", try: "another name")
@@ -56,7 +56,6 @@ package enum MediaType {
 package enum Expiry: Equatable {
   case at(Date), never, keep
 
-  /// The date; nil for never and unchanged.
   package var date: Date? { if case .at(let date) = self { date } else { nil } }
 
   package init(_ text: String) throws(Failure) {

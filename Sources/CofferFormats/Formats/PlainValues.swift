@@ -7,7 +7,6 @@ package import FoundationEssentials
 package enum PlainType: String, CaseIterable, Sendable {
   case bool, int, float, string, date, data, json
 
-  /// The type of a stored value, which a new one keeps.
   package init(of form: PlainForm) {
     switch form {
     case .bool: self = .bool
@@ -71,7 +70,6 @@ package enum PlainType: String, CaseIterable, Sendable {
   }
 }
 
-/// A plain value as text for people and pipes.
 package enum PlainText {
   package static func text(_ form: PlainForm) -> String {
     switch form {

@@ -42,7 +42,6 @@ package enum TypedWords: Equatable {
     "-data": .data,
   ]
 
-  /// Whether `word` is a flag for the type of the next word.
   package static func isTypeFlag(_ word: String) -> Bool { types[word] != nil }
 
   /// A value with its optional type flag. An unknown flag is refused: a mistyped `-boool` must not become text.
@@ -77,8 +76,6 @@ package enum TypedWords: Equatable {
       try: "-string before text; '{ key = value; }', '(a, b)', '<0f00>' or XML for a list; coffer set --json for JSON")
   }
 
-  /// The new value of `old` under `key`.
-  ///
   /// - Throws: `.undecodable` for an addition to a value that is no collection of that kind.
   package func applied(to old: PlainForm?, under key: String) throws(StoreError) -> PlainForm {
     switch (self, old) {

@@ -62,7 +62,6 @@ package struct DockerConfig {
     }
     entry.user = token == nil ? user : Self.tokenUser
     entry.value = token ?? password
-    // If the token is the value, user and password are kept beside it.
     if token != nil {
       entry.say(user, as: "username")
       entry.add(password, as: "password")

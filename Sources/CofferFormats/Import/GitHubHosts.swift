@@ -7,7 +7,6 @@ internal import CofferTerminal
 ///
 /// gh writes only plain mappings; any other YAML is refused. Source: `internal/config` of github.com/cli/cli.
 package struct GitHubHosts {
-  /// A name whose mapping is being read.
   private struct Key {
     let indent: Int
     let name: String

@@ -51,7 +51,7 @@ struct KeePassSeeds {
     for (key, value) in said { entry.say(value, as: key) }
   }
 
-  /// The seed with its settings; nil if this version cannot make its codes.
+  /// Nil if this version cannot make its codes.
   private static func made(_ secret: SecretForm, _ settings: [(key: String, value: String)]) -> OneTimeSeed? {
     var (period, digits, algorithm) = (Int?.none, Int?.none, String?.none)
     for (key, value) in settings {

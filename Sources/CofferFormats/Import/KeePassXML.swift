@@ -92,7 +92,6 @@ package struct KeePassXML {
     found.leaveOut(entry.label, LeftOut.formerPasswords, count: draft.former)
   }
 
-  /// An entry while it is read.
   private struct Draft {
     var entry = ImportedEntry()
     var attachments: [String] = []

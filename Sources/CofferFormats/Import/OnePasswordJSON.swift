@@ -182,7 +182,6 @@ package struct OnePasswordJSON {
 }
 
 extension JSONScanner {
-  /// Calls `body` for each element of the array `name` in the next object.
   fileprivate mutating func each(_ name: String, _ body: (inout JSONScanner) throws -> Void) throws {
     try object { scanner, field in
       guard field == name, scanner.peek() == UInt8(ascii: "[") else { return try scanner.skip() }

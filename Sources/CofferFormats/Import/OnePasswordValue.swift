@@ -9,7 +9,6 @@ struct OnePasswordValue {
   var texts: [String] = []
   var file: String?
   var isKey = false
-  /// Whether this version does not know its kind.
   var isUnknown = false
 
   mutating func read(_ scanner: inout JSONScanner, kind: String) throws {

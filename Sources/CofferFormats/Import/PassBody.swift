@@ -27,7 +27,6 @@ package struct PassBody {
     }
   }
 
-  /// The place of a part's name and value.
   private struct Line {
     let name: String
     var value: Range<Int>

@@ -45,7 +45,6 @@ package enum OneTimeURI {
     return try parameters.password()
   }
 
-  /// The parameters read so far.
   private struct Parameters: ~Copyable {
     private var secret: SecretBytes?
     private var hash: SecretDigest?

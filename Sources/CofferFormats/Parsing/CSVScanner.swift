@@ -85,14 +85,13 @@ struct CSVScanner {
 
   // MARK: Values
 
-  /// The text of a cell that is no secret.
+  /// For a cell that is no secret.
   func text(_ cell: Cell) -> String {
     var text: [UInt8] = []
     write(cell) { text.append($0) }
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The text of a cell, in guarded memory; nil if empty.
   func secret(_ cell: Cell) throws -> SecretForm? {
     cell.isEmpty ? nil : SecretForm(try SecretBytes.written { (put) throws(StoreError) in write(cell, put) })
   }

@@ -30,10 +30,8 @@ package struct ImportedEntry {
   package var fields: [Field] = []
   /// Its attributes, in the order of the file.
   package var attributes: [(name: String, value: String)] = []
-  /// The seed of the item's one-time codes.
   package private(set) var oneTime: OneTimeSeed?
   package var created: Date?, modified: Date?, expires: Date?
-  /// Names of dates that cannot be read.
   package private(set) var unreadDates: [String] = []
   /// The parts to cut out of the file after the import; none if unknown.
   package var cuts: [Cut] = []
@@ -62,7 +60,6 @@ package struct ImportedEntry {
     if let first = oneTime, !first.isSame(as: seed) { add(seed.secret, as: name) }
   }
 
-  /// Adds a seed whose codes Coffer cannot make.
   mutating func addOtherSeed(_ secret: SecretForm, as name: String) {
     fields.append(Field(name: name, secret: secret, isOtherSeed: true))
   }
@@ -81,7 +78,6 @@ package struct ImportedEntry {
     attributes.append((name, value))
   }
 
-  /// Its name for people.
   package var label: String { title.isEmpty ? service ?? urls.first ?? user : title }
 
   package var hasSecret: Bool { value.map { $0.bytes.count > 0 } ?? false || !fields.isEmpty || oneTime != nil }
@@ -89,7 +85,6 @@ package struct ImportedEntry {
 
 /// Something that an import leaves out. It is always reported.
 package struct LeftOut: Encodable, Equatable {
-  /// The entry, or its part.
   package let entry: String
   /// Why, in the same few words for all of a kind, so that they can be counted.
   package let reason: String
@@ -141,7 +136,6 @@ package struct ImportedEntries {
 }
 
 extension SecretForm {
-  /// A copy of bytes in guarded memory; nil for none.
   package static func copy(_ bytes: UnsafeRawBufferPointer.SubSequence) throws -> SecretForm? {
     guard !bytes.isEmpty else { return nil }
     return SecretForm(try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: bytes)))

@@ -19,7 +19,6 @@ package struct OneTimeSeed {
     (self.period, self.digits, self.algorithm) = (period, digits, algorithm)
   }
 
-  /// Whether both make the same codes, by seed and settings.
   func isSame(as other: OneTimeSeed) -> Bool {
     secret.bytes.isEqual(to: other.secret.bytes) && period == other.period && digits == other.digits
       && algorithm == other.algorithm

@@ -135,7 +135,7 @@ struct XMLScanner {
 
   // MARK: Text
 
-  /// The text of the opened element, which is no secret.
+  /// For text that is no secret.
   mutating func text() throws(StoreError) -> String {
     var text: [UInt8] = []
     try content { text.append($0) }

@@ -38,7 +38,6 @@ package struct PasswordStrength {
     }
   }
 
-  /// The weakness if no piece is named.
   private static func lack(_ raw: UnsafeRawBufferPointer) -> String {
     let characters = raw.count { !isContinuation($0) }
     guard characters < short else { return "it is short for the characters that it is made of" }

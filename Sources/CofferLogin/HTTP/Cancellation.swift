@@ -20,7 +20,6 @@ package final class Cancellation: Sendable {
     bell.signal()
   }
 
-  /// Waits for `seconds`, or until cancelled.
   package func sleep(_ seconds: Double) {
     guard !isCancelled else { return }
     if bell.wait(timeout: .now() + seconds) == .success { bell.signal() }

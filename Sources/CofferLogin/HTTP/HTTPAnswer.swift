@@ -7,7 +7,6 @@ struct HTTPAnswer: ~Copyable {
   let body: SecretBytes
 }
 
-/// The bytes of an answer while they arrive.
 final class IncomingBody {
   /// Most bytes of an answer. A token with many claims has some kilobytes; a server could send without end.
   static let largest = 1 << 18
@@ -19,7 +18,7 @@ final class IncomingBody {
 
   init() throws(SecretMemoryError) { buffer = try SecretBytes(zeros: 1 << 12) }
 
-  /// Appends `bytes`; false if there is no room.
+  /// False if there is no room.
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard count + bytes.count <= Self.largest else {
       isTooLarge = true

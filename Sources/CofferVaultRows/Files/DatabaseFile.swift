@@ -141,7 +141,8 @@ package struct DatabaseHeader {
   let mostBytes: Int
 
   /// - Parameter head: fewer than 100 bytes if the file ended there.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault``; ``/CofferPlatform/StoreError/Kind/damaged`` for a former vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault``; ``/CofferPlatform/StoreError/Kind/damaged`` for a vault's
+  ///   damaged header.
   package init(_ head: UnsafeRawBufferPointer, file: FilePath) throws(StoreError) {
     guard !head.isEmpty else {
       throw StoreError(
