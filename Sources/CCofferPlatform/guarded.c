@@ -103,8 +103,7 @@ static pid_t spawn_guarded(const char *path, char *const *argv, char *const *env
       while (write(report[1], &code, sizeof code) < 0 && errno == EINTR) {}
       _exit(127);
     }
-    // Nothing of the command stays open here: only the command holds its locks and the pipe, whose end tells that it has
-    // ended.
+    // Closes the command's descriptors: its locks stay its own, and the pipe ends with the program.
     coffer_close_from(0);
     guard(program, asking, &signals);
     _exit(127);

@@ -103,6 +103,6 @@ enum {
 /// The library; NULL if it is not installed or older than 14, with the reason in `error`.
 const coffer_libpq *_Nullable coffer_libpq_load(const char *_Nullable *_Nonnull error);
 
-/// Makes `connection` count in `warnings` the server's warnings that its standby may lack a commit, and print nothing. There
-/// is no callback.
+/// Makes `connection` count in `warnings` the server's warnings that its standby may lack a commit, and print nothing. No
+/// callback.
 void coffer_libpq_count_warnings(struct pg_conn *_Nonnull connection, int *_Nonnull warnings);

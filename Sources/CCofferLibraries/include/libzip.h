@@ -1,4 +1,4 @@
-// The used parts of libzip 1.0 and newer; see its manual pages, zip_open(3) and so on.
+// The used parts of libzip 1.0 and newer; see zip_open(3) and so on.
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,4 @@
-// The used parts of sd-bus, systemd's D-Bus library, of systemd 221 and newer; see its manual pages, sd-bus(3),
-// sd_bus_send(3) and so on.
+// The used parts of sd-bus, systemd's D-Bus library, of 221 and newer; see sd-bus(3) and so on.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

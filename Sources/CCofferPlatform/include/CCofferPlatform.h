@@ -14,7 +14,7 @@ int coffer_rename_noreplace(const char *from, const char *to);
 /// Exchanges two names. EINVAL or ENOSYS if the file system cannot. Linux RENAME_EXCHANGE, macOS RENAME_SWAP.
 int coffer_rename_exchange(const char *one, const char *other);
 
-/// Renews the attributes of `path` on a file system whose attributes the kernel may cache (FUSE, NFS).
+/// Renews attributes of `path` that the kernel may cache (FUSE, NFS).
 int coffer_refresh_attributes(const char *path);
 
 /// Makes [p, p+n), page aligned, read as zeros in a forked child. -1 if the kernel cannot (before Linux 4.14).
@@ -39,7 +39,7 @@ int coffer_forbid_new_privileges(void);
 int coffer_ofd_lock(int fd, bool exclusive);
 int coffer_ofd_unlock(int fd);
 
-/// The magic number of the file system behind `fd` (statfs f_type), or -1.
+/// The type number of the file system behind `fd` (statfs f_type), or -1.
 int64_t coffer_filesystem_type(int fd);
 
 /// open(2) with a mode, which is variadic in C.
@@ -85,8 +85,8 @@ int coffer_spawn_new_session(void);
 
 /// Starts `path`, searched on PATH, in its own session, with `input` (below 0: nothing) and `output` as standard streams. A
 /// guard process leads the session and ends like the program; if this process dies, even of SIGKILL, it ends the whole
-/// session. Returns the guard's id; -1 with errno if the program cannot be started. Arguments and environment are copied to
-/// ordinary memory: they hold no secret.
+/// session. Returns the guard's id; -1 with errno if the program cannot be started. The environment is copied to ordinary
+/// memory: it holds no secret.
 pid_t coffer_spawn_guarded(const char *path, char *const *argv, char *const *envp, int input, int output);
 
 /// Starts a detached thread with a stack of `stack` bytes, which calls `body(work)`. Returns an errno, as pthread_create
@@ -120,7 +120,7 @@ static inline uint32_t coffer_thread_number(void) {
 
 /// A nameless file in memory, close-on-exec, readable by its owner alone. Linux memfd_create.
 int coffer_memory_file(const char *name);
-/// Makes the file in memory immutable.
+/// Makes it immutable.
 int coffer_seal_memory_file(int fd);
 
 /// A close-on-exec descriptor that becomes readable with one of the blocked `signals`. Linux signalfd.
@@ -133,15 +133,14 @@ int coffer_next_signal(int fd, bool *from_kernel);
 /// Returns the count of bytes.
 size_t coffer_print_real(double number, uint8_t *text, size_t size);
 
-/// The process's arguments, as the C library has them: Swift reads them from /proc, which may be missing. None if the C
-/// library passes them to main() alone (musl).
+/// The process's arguments from the C library: Swift reads /proc, which may be missing. None if only main() gets them (musl).
 int coffer_argument_count(void);
 char **coffer_arguments(void);
 
 /// The process's `environ`, which Swift considers unsafe to read.
 char **coffer_environment(void);
 
-/// Most bytes that this process may lock, and most of its core dump: RLIMIT_MEMLOCK, RLIMIT_CORE.
+/// RLIMIT_MEMLOCK and RLIMIT_CORE, in bytes.
 uint64_t coffer_lock_limit(void);
 uint64_t coffer_core_limit(void);
 

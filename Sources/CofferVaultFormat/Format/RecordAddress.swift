@@ -2,7 +2,7 @@
 package enum RecordKind: UInt8, Sendable {
   case present = 0
   case former = 1
-  /// The content at its deletion, kept for restoring.
+  /// The version at its deletion, kept for restoring.
   case deleted = 2
   /// This or a higher number is a kind of a later version of the format.
   case later = 3

@@ -115,7 +115,6 @@ package struct RecordMeta: Hashable, Sendable {
   /// Whether it describes an item's current version.
   package var isItem: Bool { kind == .present && field.isEmpty }
 
-  /// The first kept revision.
   package var firstKept: UInt64 { revision - min(revision - 1, UInt64(history)) }
 
   package func index(_ keys: borrowing Subkeys) -> RecordIndex {

@@ -101,14 +101,13 @@ package struct NewSlot: ~Copyable, Sendable {
 }
 
 package struct SlotPlan: ~Copyable, Sendable {
-  /// Slots to drop.
   package var dropped: Set<SlotID> = []
   /// The only slots that stay, if the caller named them.
   package var only: Set<SlotID>?
   package var labels: [SlotID: String] = [:]
   /// A slot that is new or replaces the one with its id.
   package var added: NewSlot?
-  /// The new floor of passphrase costs, if it changes.
+  /// The new floor of passphrase costs.
   package var floor: PassphraseCost?
   /// Slots that must still exist, with the same key pair, when the change is made.
   package var expected: [SlotID: PublicKey32] = [:]

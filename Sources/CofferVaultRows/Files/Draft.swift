@@ -50,7 +50,6 @@ package struct Draft: ~Copyable {
     }
   }
 
-  /// Drafts without a living process.
   package static func abandoned(in folder: FilePath) -> [FilePath] {
     names(in: folder).filter { !isThere($0.appending(suffix: lockSuffix)) || taken($0, making: false) != nil }
   }

@@ -31,7 +31,7 @@ private let pragmas: [String] = [
 ]
 
 extension Connection {
-  /// Must be called before SQLite reads the file.
+  /// Before SQLite reads the file.
   func harden() throws(StoreError) {
     for (option, on) in switches {
       var now: Int32 = -1
