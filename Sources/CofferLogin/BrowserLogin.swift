@@ -84,7 +84,7 @@ public final class BrowserLogin: Sendable {
     StoreError(.loginRefused, what, place: client.server.token.host, cure: cure)
   }
 
-  /// 32 random bytes as text without encoding. Source: RFC 7636, 4.1.
+  /// 32 random bytes as text that needs no encoding. Source: RFC 7636, 4.1.
   private static func randomWord() throws -> SecretForm { try base64url(SecretBytes.random(32)) }
 
   /// Source: RFC 4648, section 5, without padding.

@@ -4,9 +4,9 @@ internal import CofferTerminal
 
 /// Reads an environment file in place: its values may be secrets, and go straight to guarded memory.
 ///
-/// One `NAME=value` a line, optionally after `export`. A value in single quotes is literal; one in double quotes has the escapes
-/// `\n`, `\r`, `\t`, `\\`, `\"`, `\$` and ``\` ``; both may span lines. A bare value ends with the line or before a blank and `#`.
-/// Nothing is expanded: `$HOME` is five characters.
+/// One `NAME=value` a line, optionally after `export`. A value in single quotes is literal; one in double quotes has the
+/// escapes `\n`, `\r`, `\t`, `\\`, `\"`, `\$` and ``\` ``; both may span lines. A bare value ends with the line or before a blank
+/// and `#`. Nothing is expanded: `$HOME` is five characters.
 package struct EnvFile {
   package struct Entry {
     package let name: String
