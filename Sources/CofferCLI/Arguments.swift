@@ -94,7 +94,7 @@ struct Arguments {
 
 /// The options that every command has, where they stand before a word that is none of them.
 enum ProgramOptions {
-  private static let withValue = ["--home", "--vault", "--offline"]
+  private static let withValue = ["--home", "--vault"]
   private static let flags = ["--quiet", "-q", "--json", "--yes"]
 
   /// The options at the beginning of `words`, and the words behind them.
