@@ -88,7 +88,7 @@ struct Arguments {
 }
 
 enum ProgramOptions {
-  private static let withValue = ["--home", "--vault", "--offline"]
+  private static let withValue = ["--home", "--vault"]
   private static let flags = ["--quiet", "-q", "--json", "--yes"]
 
   static func split(_ words: ArraySlice<String>) -> (options: [String], rest: ArraySlice<String>) {

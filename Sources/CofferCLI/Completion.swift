@@ -14,7 +14,7 @@ struct CompletionCommand: Command {
       agent has it open. Completion never asks for anything.
       """)
 
-  static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
+  static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 
   enum Shell: String, ExpressibleByArgument, CaseIterable {
     case bash, zsh, fish

@@ -15,7 +15,7 @@ struct InstallCommand: Command {
       keyring, for pip and uv; --completions adds what bash, zsh and fish load by themselves from PREFIX/share. What stands \
       under one of the names and is something else is left alone, unless --force. 'coffer uninstall' removes it all.
       """)
-  static var idleOptions: Set<String> { ["yes", "home", "vault", "offline"] }
+  static var idleOptions: Set<String> { ["yes", "home", "vault"] }
 
   @Option(help: ArgumentHelp("Where bin is; /usr/local for all users. [default: ~/.local]", valueName: "dir"))
   var prefix: String?

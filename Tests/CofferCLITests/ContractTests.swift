@@ -37,7 +37,7 @@ struct ContractTests {
   }
 
   /// The options of every command.
-  private static let common: Set = ["--home", "--vault", "--offline", "--quiet", "-q", "--yes", "--help", "-h", "--version"]
+  private static let common: Set = ["--home", "--vault", "--quiet", "-q", "--yes", "--help", "-h", "--version"]
   /// The options of a command that opens the vault with a secret; the pages call them "unlocking".
   private static let unlocking: Set = [
     "--passphrase-fd", "--passphrase-file", "--key-file", "--recovery-file", "--identity", "--invitation", "--min-generation",
@@ -60,7 +60,7 @@ struct ContractTests {
       var own = names.subtracting(Self.common)
       if names.isSuperset(of: Self.unlocking) { own = own.subtracting(Self.unlocking).union(["unlocking"]) }
       #expect(listed[path] == own, "coffer \(path)")
-      #expect(names.isSuperset(of: ["--home", "--vault", "--offline", "--quiet", "-q", "--yes", "--help"]), "coffer \(path)")
+      #expect(names.isSuperset(of: ["--home", "--vault", "--quiet", "-q", "--yes", "--help"]), "coffer \(path)")
     }
   }
 

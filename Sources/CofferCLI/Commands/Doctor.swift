@@ -16,7 +16,7 @@ struct DoctorCommand: Command {
       and its old bytes are overwritten.
       """)
 
-  static var idleOptions: Set<String> { ["offline"] }
+  static var idleOptions: Set<String> { [] }
 
   @Flag(help: "Move what lies in the clear into the vault, after a question for each; --yes moves all.") var fix = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions

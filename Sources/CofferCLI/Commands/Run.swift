@@ -51,7 +51,7 @@ struct RunCommand: OpeningCommand {
   private static let valued: Set = [
     "--env", "-e", "--env-file", "--fd", "--file", "--netrc", "--passphrase-fd", "--passphrase-file", "--key-file",
     "--recovery-file",
-    "--identity", "--invitation", "--min-generation", "--home", "--vault", "--offline",
+    "--identity", "--invitation", "--min-generation", "--home", "--vault",
   ]
 
   /// The words of a line, with `--` before the command to start, if it was omitted.

@@ -10,8 +10,18 @@ extension Context {
   func lockedVault() throws -> LockedVault {
     try checkName()
     let vault = try LockedVault.open(places.vault, options: vaultOptions())
-    try mirror?.check(vault, self)
+    if places.vault.isMirror { try checkMirror(vault) }
     return vault
+  }
+
+  /// Checks, as far as possible without a key, that the mirror `vault` is the one that was refreshed last. Then says how old it is,
+  /// once.
+  private func checkMirror(_ vault: LockedVault) throws {
+    try vault.checkAge()
+    guard !isMirrorAgeTold else { return }
+    isMirrorAgeTold = true
+    let age = try vault.pinMemory().refreshed.map { LocalTime().ago($0) } ?? "at an unknown time"
+    note("reading the mirror \(places.vault), refreshed \(age)")
   }
 
   /// - Throws: a failure of status 78 if the vault's argument is neither a name nor a file: it may be mistyped, and the
@@ -83,7 +93,7 @@ extension Context {
 
   /// A client for an agent that may run and may hold the vault.
   func possibleAgent() throws -> AgentClient? {
-    guard unlocking?.leavesAgent ?? true, mirror == nil else { return nil }
+    guard unlocking?.leavesAgent ?? true, !places.vault.isMirror else { return nil }
     return AgentClient(
       folder: places.run, vault: places.vault, options: try vaultOptions(), known: try identityInvitations(places.run))
   }

@@ -30,7 +30,7 @@ package enum ProcessEnvironment {
 
   /// Variables read as text; `COFFER_PASSPHRASE` is any bytes, and `PATH` is searched byte for byte.
   private static let texts = [
-    "COFFER_HOME", "COFFER_VAULT", "COFFER_OFFLINE", "COFFER_DOMAIN", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE",
+    "COFFER_HOME", "COFFER_VAULT", "COFFER_DOMAIN", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE",
     "COFFER_IDENTITY",
     "COFFER_EXPECT_VAULT", "COFFER_ASKPASS", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY",
     "WAYLAND_DISPLAY", "HOME",

@@ -78,7 +78,7 @@ struct DefaultsDeleteCommand: Command {
     discussion: "A whole domain is removed without a question, except at a terminal, where --yes answers it.",
     aliases: ["rm", "del", "remove"])
 
-  static var idleOptions: Set<String> { ["offline"] }
+  static var idleOptions: Set<String> { [] }
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: "The key; all of them when left out.", completion: Completions.keys) var key: String?

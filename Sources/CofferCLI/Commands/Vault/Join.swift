@@ -15,7 +15,7 @@ struct VaultJoinCommand: OpeningCommand {
       so prove the vault wherever it is used.
       """)
 
-  static var idleOptions: Set<String> { ["offline"] }
+  static var idleOptions: Set<String> { [] }
 
   @Argument(help: "Where the vault is: a path, the URL of a server, or a vault's name.", completion: .file()) var place: String
   @Argument(help: ArgumentHelp("What someone who has the vault gave you.", valueName: "PVINV1-…")) var given: String?
